@@ -1,0 +1,72 @@
+//! Settings of a group and of the engine, with the values of the two timing profiles.
+
+use std::time::Duration;
+
+/// How members learn that a rebalance has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notices {
+    /// The coordinator tells everybody at once.
+    Pushed,
+    /// With the answer to the member's next heartbeat, as in Kafka's classic protocol.
+    WithHeartbeat,
+}
+
+/// Timing of the group protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupConfig {
+    /// How often an instance sends heartbeats for each of its members.
+    pub heartbeat_interval: Duration,
+    /// A member that is not heard of for this long is out.
+    pub session_timeout: Duration,
+    /// Joins are waited for this long at most; who has not joined by then is out.
+    pub rebalance_timeout: Duration,
+    /// The answer of the leader, and each member's sync, are waited for this long at most.
+    pub sync_timeout: Duration,
+    /// The first generation of an empty group waits this long for more members; each late joiner extends it, up to
+    /// the rebalance timeout.
+    pub initial_delay: Duration,
+    /// A worker that does not poll for this long is out.
+    pub max_poll_interval: Duration,
+    /// How members learn of a rebalance.
+    pub notices: Notices,
+    /// Whether the barrier waits for static members that are away until the rebalance timeout (Kafka does).
+    pub barrier_waits_for_away: bool,
+    /// The first generation of an empty group waits for this many members (within the rebalance timeout), so that an
+    /// application that starts with many is not first given to one. 0: does not wait.
+    pub initial_members: usize,
+}
+
+impl GroupConfig {
+    /// Kafka's defaults: `heartbeat.interval.ms` 3 s, `session.timeout.ms` 45 s, rebalance timeout =
+    /// `max.poll.interval.ms` 5 min, `group.initial.rebalance.delay.ms` 3 s.
+    #[must_use]
+    pub fn kafka() -> Self {
+        Self {
+            heartbeat_interval: Duration::from_secs(3),
+            session_timeout: Duration::from_secs(45),
+            rebalance_timeout: Duration::from_secs(300),
+            sync_timeout: Duration::from_secs(300),
+            initial_delay: Duration::from_secs(3),
+            max_poll_interval: Duration::from_secs(300),
+            notices: Notices::WithHeartbeat,
+            barrier_waits_for_away: true,
+            initial_members: 0,
+        }
+    }
+
+    /// As short as one machine allows: what is measured is the hand-over, not the waiting for a timer.
+    #[must_use]
+    pub fn tight() -> Self {
+        Self {
+            heartbeat_interval: Duration::from_millis(100),
+            session_timeout: Duration::from_secs(1),
+            rebalance_timeout: Duration::from_secs(5),
+            sync_timeout: Duration::from_secs(5),
+            initial_delay: Duration::ZERO,
+            max_poll_interval: Duration::from_secs(5),
+            notices: Notices::Pushed,
+            barrier_waits_for_away: false,
+            initial_members: 0,
+        }
+    }
+}

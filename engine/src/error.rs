@@ -1,0 +1,156 @@
+//! What can go wrong, with the task, offset or path it went wrong at.
+
+use std::io;
+use std::path::PathBuf;
+
+use assignor::TaskId;
+
+use crate::position::{Claim, Epoch, Offset};
+
+/// Errors of a task's log.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// Somebody else owns the task: the caller must stop, having changed nothing.
+    #[error("task {task}: epoch {epoch} is fenced, the newest is {newest}")]
+    Fenced {
+        /// The task.
+        task: TaskId,
+        /// The epoch that tried.
+        epoch: Epoch,
+        /// The newest epoch.
+        newest: Epoch,
+    },
+    /// A fence came with an older claim than one already granted.
+    #[error("task {task}: claim {claim:?} is older than the granted {granted:?}")]
+    StaleClaim {
+        /// The task.
+        task: TaskId,
+        /// The refused claim.
+        claim: Claim,
+        /// The newest granted claim.
+        granted: Claim,
+    },
+    /// A batch before the published end does not check out.
+    #[error("{path}: damaged batch at byte {position}: {what}")]
+    Damaged {
+        /// The segment file.
+        path: PathBuf,
+        /// Where the batch starts in it.
+        position: u64,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// A record that the format cannot hold.
+    #[error("task {task}: {what}")]
+    TooLarge {
+        /// The task.
+        task: TaskId,
+        /// What is too large, and the bound.
+        what: &'static str,
+    },
+    /// A read below the log's first offset.
+    #[error("task {task}: offset {offset} is not in the log")]
+    OutOfRange {
+        /// The task.
+        task: TaskId,
+        /// The offset asked for.
+        offset: Offset,
+    },
+    /// The file system said no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said; disk-full is `source.kind() == ErrorKind::StorageFull`.
+        source: io::Error,
+    },
+}
+
+/// Errors of a task copy's store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// RocksDB said no.
+    #[error("{path}: {source}")]
+    Rocks {
+        /// The database.
+        path: PathBuf,
+        /// What it said.
+        source: rocksdb::Error,
+    },
+    /// A value in the store is not what the program writes.
+    #[error("{path}: {what}")]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The file system said no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Errors of a source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    /// A line of a recorded load that cannot be read.
+    #[error("{path}:{line}: {what}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The file system said no.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Anything that ends a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A log failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A source failed.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The leader was handed a view that no group can be in: a fault of the protocol.
+    #[error("the leader's view of the group is unusable: {0}")]
+    View(#[from] assignor::ViewError),
+    /// A thread panicked; the run is poisoned.
+    #[error("{thread} panicked: {message}")]
+    Panic {
+        /// Its name.
+        thread: String,
+        /// What it said.
+        message: String,
+    },
+    /// A script named somebody who is not there.
+    #[error("{what} {name} is not in the group")]
+    Unknown {
+        /// Member or instance.
+        what: &'static str,
+        /// Its name.
+        name: String,
+    },
+}

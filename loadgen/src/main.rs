@@ -1,0 +1,2 @@
+//! The program `understudy`.
+fn main() {}
