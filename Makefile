@@ -1,0 +1,39 @@
+# Understudy: what people type. `make help` lists it.
+#
+# Every target builds with `--release --workspace`: one profile and one set of features, so that RocksDB's C++ is
+# compiled once for all of them.
+CARGO ?= cargo
+BUILD = --release --workspace
+TARGET = $(or $(CARGO_TARGET_DIR),target)
+UNDERSTUDY = $(TARGET)/release/understudy
+
+.DEFAULT_GOAL = help
+.PHONY: help setup build demo test bench lint doc clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-7s %s\n", $$1, $$2 }'
+
+setup: ## install what is missing (a C++ compiler and libclang, for RocksDB)
+	@.ci/setup
+
+build: setup ## build everything, tests and benches included
+	$(CARGO) build $(BUILD) --all-targets
+
+demo: build ## scale a running application up: eager against learner, 1,000,000 keys a task (2 minutes)
+	$(UNDERSTUDY) run scale-up --strategy eager,learner --set state.keys=1_000_000
+
+test: setup ## all tests
+	$(CARGO) test $(BUILD)
+
+bench: setup ## all criterion benches
+	$(CARGO) bench -p bench
+
+lint: setup ## formatting and clippy, as CI runs them
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(BUILD) --all-targets -- -D warnings
+
+doc: setup ## the API documentation
+	$(CARGO) doc $(BUILD) --no-deps
+
+clean: ## remove what was built
+	$(CARGO) clean
