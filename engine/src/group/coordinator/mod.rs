@@ -85,7 +85,7 @@ impl Coordinator {
         let asked_for = |f: &Option<(Time, Cause)>| matches!(f, Some((_, Cause::FollowUp)));
         match &self.phase {
             Phase::Empty | Phase::Dead => true,
-            Phase::Stable { follow_up, .. } => {
+            Phase::Stable { follow_up } => {
                 self.pending.is_empty() && !asked_for(follow_up) && self.roster.all_answered()
             }
             Phase::Preparing(_) | Phase::Completing { .. } => false,
@@ -126,8 +126,8 @@ impl Coordinator {
             Phase::Empty | Phase::Dead => return Time::NEVER,
             Phase::Preparing(gathering) => [gathering.not_before(), gathering.limit],
             Phase::Completing { until, .. } => [*until; 2],
-            Phase::Stable { until, .. } if !self.roster.all_answered() => [*until; 2],
-            Phase::Stable { follow_up, .. } => [follow_up.map_or(Time::NEVER, |(at, _)| at); 2],
+            Phase::Stable { .. } if !self.roster.all_answered() => [self.roster.sync_by(); 2],
+            Phase::Stable { follow_up } => [follow_up.map_or(Time::NEVER, |(at, _)| at); 2],
         };
         // What is due by now has been done by the last step.
         let times = sessions.chain(away).chain(phase);
@@ -159,9 +159,9 @@ impl Coordinator {
                 self.remove(&leader, Cause::Timeout, out);
                 true
             }
-            Phase::Stable { until, follow_up } => {
+            Phase::Stable { follow_up } => {
                 if !self.roster.all_answered() {
-                    return now >= *until && self.drop_unsynced(out);
+                    return self.drop_unsynced(now, out);
                 }
                 if let Some((_, cause)) = follow_up.take_if(|(at, _)| *at <= now) {
                     self.want(cause);
@@ -265,6 +265,7 @@ impl Coordinator {
                 continue;
             }
             record.give(claim, assignment);
+            record.sync_by = now + self.config.sync_timeout;
             if record.sync == Sync::Asked {
                 asked.push(record.id.clone());
             }
@@ -274,7 +275,7 @@ impl Coordinator {
             FollowUp::Immediate => Some((now, Cause::FollowUp)),
             FollowUp::After(delay) => Some((now + delay, Cause::Probing)),
         };
-        self.phase = Phase::Stable { until: now + self.config.sync_timeout, follow_up };
+        self.phase = Phase::Stable { follow_up };
         let (generation, causes) = (self.generation, std::mem::take(&mut self.causes));
         let balanced = plan.balanced;
         let completed = GroupEvent::Completed { generation, causes, balanced, active };
@@ -297,8 +298,8 @@ impl Coordinator {
     }
 
     /// Who has not asked for its assignment in time is out.
-    fn drop_unsynced(&mut self, out: &mut Vec<CoordinatorEffect>) -> bool {
-        let due = self.roster.iter().filter(|r| r.sync == Sync::Due);
+    fn drop_unsynced(&mut self, now: Time, out: &mut Vec<CoordinatorEffect>) -> bool {
+        let due = self.roster.iter().filter(|r| r.sync == Sync::Due && now >= r.sync_by);
         let late: Vec<_> = due.map(|r| r.id.clone()).collect();
         for id in &late {
             self.remove(id, Cause::Timeout, out);

@@ -212,6 +212,7 @@ impl Coordinator {
             }
             Phase::Completing { .. } | Phase::Stable { .. } if !record.joined && !wants_out => {
                 record.sync = Sync::Due;
+                record.sync_by = now + self.config.sync_timeout;
                 self.roster.insert(record);
                 self.send(member, stamp, Answer::Joined { claim, view: None }, out);
             }

@@ -40,6 +40,8 @@ pub(super) struct Record {
     /// Its join counts for the generation being formed (or, while one is completed, for the next).
     pub(super) joined: bool,
     pub(super) sync: Sync,
+    /// It is out if it has not asked for its assignment by then.
+    pub(super) sync_by: Time,
     /// Its part of the current generation's plan.
     pub(super) assignment: Assignment,
     /// Its name in the view of the current generation: a static member may return under another one.
@@ -63,6 +65,7 @@ impl Record {
             claims: join.claims,
             joined: true,
             sync: Sync::Outside,
+            sync_by: Time::NEVER,
             assignment: Assignment::default(),
             returned: false,
         }
@@ -221,6 +224,12 @@ impl Roster {
         ready.sort();
         ready.dedup();
         ready
+    }
+
+    /// By when the next member that has not asked for its assignment is out.
+    pub(super) fn sync_by(&self) -> Time {
+        let due = self.iter().filter(|r| r.sync == Sync::Due);
+        due.map(|r| r.sync_by).min().unwrap_or(Time::NEVER)
     }
 
     /// Whether everybody of the current generation has been given its assignment.

@@ -24,8 +24,6 @@ pub(super) enum Phase {
     },
     /// Everybody has, or may have, its assignment.
     Stable {
-        /// When who has not asked for its assignment is out.
-        until: Time,
         /// The rebalance that the last plan asked for, and when.
         follow_up: Option<(Time, Cause)>,
     },

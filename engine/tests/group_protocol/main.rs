@@ -1,0 +1,10 @@
+//! The group protocol's two machines, driven by hand on virtual time over a wire that keeps order and loses nothing
+//! unless a test says so. (Chaos is the simulator's: `sim.rs`.)
+
+mod faulty_wire;
+mod group;
+mod kafka_timers;
+mod leaving;
+mod static_members;
+mod stories;
+mod succession;
