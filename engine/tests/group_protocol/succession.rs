@@ -40,10 +40,10 @@ impl Strategy for Asks {
     }
 }
 
-fn asking(config: GroupConfig, follow_up: FollowUp) -> Group {
+fn asking(config: &GroupConfig, follow_up: FollowUp) -> Group {
     let tasks = vec![Task { id: "T1".into(), stateful: true, state_size: 1 }];
     let mut group =
-        Group::new(GroupConfig { initial_members: 2, ..config }, Arc::new(Asks(follow_up)), tasks);
+        Group::new(GroupConfig { initial_members: 2, ..config.clone() }, Arc::new(Asks(follow_up)), tasks);
     group.start("S1");
     group.start("S2");
     group.run();
@@ -53,7 +53,7 @@ fn asking(config: GroupConfig, follow_up: FollowUp) -> Group {
 /// High-availability's probing rebalances: the timer is the coordinator's, so that it survives the leader.
 #[test]
 fn a_timed_follow_up_survives_the_leader() {
-    let mut group = asking(GroupConfig::kafka(), FollowUp::After(secs(600)));
+    let mut group = asking(&GroupConfig::kafka(), FollowUp::After(secs(600)));
     group.pass(secs(610));
     group.expect(
         "0.000s 1 called in: join
