@@ -1,0 +1,277 @@
+//! Task copies in RocksDB: one database each, with one block cache and one write-buffer budget for all of an
+//! instance.
+//!
+//! The write-ahead log is off, since the task's changelog is one. What makes that safe: all keys, the checkpoint
+//! among them, live in one column family, whose memtables are flushed oldest first, so that a crash leaves exactly
+//! the writes up to some checkpoint. An ingest overlaps the memtable in the checkpoint's key at least, so that
+//! RocksDB flushes what came before it.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use assignor::TaskId;
+use rocksdb::{
+    BlockBasedOptions, Cache, DB, IngestExternalFileOptions, LogLevel, Options, ReadOptions, SstFileWriter,
+    WriteBatch, WriteBufferManager, WriteOptions,
+};
+
+use super::{Checkpoint, SortedEntries, Store, StoreDirectory, Updates};
+use crate::error::StoreError;
+use crate::folder::{folder_of, task_of};
+
+/// Where the checkpoint lives: reserved, and after every other key.
+const CHECKPOINT_KEY: &[u8] = b"\xff__checkpoint";
+const INGESTED: &str = "ingest.sst";
+
+/// What an instance's databases share and how each is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RocksOptions {
+    /// Cached blocks of all copies. Default 128 MiB.
+    pub block_cache_bytes: usize,
+    /// Memtables of all copies; beyond it the largest is flushed. Default 256 MiB.
+    pub write_buffer_budget_bytes: usize,
+    /// One memtable. Default 32 MiB.
+    pub write_buffer_bytes: usize,
+    /// Flushes and compactions at a time in the whole process. Default 2.
+    pub background_jobs: i32,
+    /// A block of a data file. Default 4 KiB.
+    pub block_bytes: usize,
+    /// Bloom filter bits a key; 0 for none. Default 10.
+    pub bloom_bits: u32,
+}
+
+impl Default for RocksOptions {
+    fn default() -> Self {
+        Self {
+            block_cache_bytes: 128 << 20,
+            write_buffer_budget_bytes: 256 << 20,
+            write_buffer_bytes: 32 << 20,
+            background_jobs: 2,
+            block_bytes: 4 << 10,
+            bloom_bits: 10,
+        }
+    }
+}
+
+impl RocksOptions {
+    /// RocksDB's own options for one database.
+    fn database(&self, cache: &Cache, budget: &WriteBufferManager) -> Result<Options, rocksdb::Error> {
+        let mut table = BlockBasedOptions::default();
+        table.set_block_cache(cache);
+        table.set_block_size(self.block_bytes);
+        table.set_format_version(5);
+        if self.bloom_bits > 0 {
+            table.set_bloom_filter(f64::from(self.bloom_bits), false);
+        }
+        // A flush at shutdown is what `close` is for; a drop is a crash. Only options in text can say so.
+        let mut options = Options::default().get_options_from_string("avoid_flush_during_shutdown=true")?;
+        options.create_if_missing(true);
+        options.set_block_based_table_factory(&table);
+        options.set_write_buffer_manager(budget);
+        options.set_write_buffer_size(self.write_buffer_bytes);
+        options.set_max_write_buffer_number(3);
+        options.set_max_background_jobs(self.background_jobs);
+        options.set_allow_concurrent_memtable_write(false);
+        options.set_level_compaction_dynamic_level_bytes(true);
+        options.set_log_level(LogLevel::Error);
+        options.set_keep_log_file_num(1);
+        options.set_stats_dump_period_sec(0);
+        options.set_stats_persist_period_sec(0);
+        Ok(options)
+    }
+}
+
+/// One task copy in RocksDB.
+pub struct RocksStore {
+    database: DB,
+    path: PathBuf,
+    options: Options,
+    checkpoint: Checkpoint,
+    unlogged: WriteOptions,
+    reads: ReadOptions,
+}
+
+impl std::fmt::Debug for RocksStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RocksStore")
+            .field("path", &self.path)
+            .field("checkpoint", &self.checkpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+impl RocksStore {
+    fn open(path: PathBuf, options: Options) -> Result<Self, StoreError> {
+        let rocks = |source| StoreError::Rocks { path: path.clone(), source };
+        let database = DB::open_cf(&options, &path, ["default"]).map_err(rocks)?;
+        let checkpoint = match database.get_pinned(CHECKPOINT_KEY).map_err(rocks)? {
+            None => Checkpoint::default(),
+            Some(bytes) => Checkpoint::decode(&bytes).ok_or_else(|| StoreError::Damaged {
+                path: path.clone(),
+                what: format!("a checkpoint of {} bytes", bytes.len()),
+            })?,
+        };
+        let mut unlogged = WriteOptions::default();
+        unlogged.disable_wal(true);
+        let mut reads = ReadOptions::default();
+        reads.set_verify_checksums(true);
+        Ok(Self { database, path, options, checkpoint, unlogged, reads })
+    }
+
+    fn rocks(&self) -> impl Fn(rocksdb::Error) -> StoreError + use<> {
+        let path = self.path.clone();
+        move |source| StoreError::Rocks { path: path.clone(), source }
+    }
+
+    /// Writes `chunk` and then the checkpoint, whose key is the last one, into a file.
+    fn write_sst(
+        &self,
+        path: &Path,
+        chunk: &mut SortedEntries<'_>,
+        to: Checkpoint,
+    ) -> Result<(), StoreError> {
+        let rocks = self.rocks();
+        let mut file = SstFileWriter::create(&self.options);
+        file.open(path).map_err(&rocks)?;
+        for (key, value) in chunk {
+            match value {
+                Some(value) => file.put(key, value).map_err(&rocks)?,
+                None => file.delete(key).map_err(&rocks)?,
+            }
+        }
+        file.put(CHECKPOINT_KEY, to.encode()).map_err(&rocks)?;
+        file.finish().map_err(&rocks)
+    }
+}
+
+impl Store for RocksStore {
+    fn checkpoint(&self) -> Checkpoint {
+        self.checkpoint
+    }
+
+    fn get_many(
+        &self,
+        keys: &[&[u8]],
+        visit: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), StoreError> {
+        let family = self.database.cf_handle("default").ok_or_else(|| StoreError::Damaged {
+            path: self.path.clone(),
+            what: "the default column family is missing".to_owned(),
+        })?;
+        let rocks = self.rocks();
+        let values = self.database.batched_multi_get_cf_opt(family, keys.iter().copied(), false, &self.reads);
+        for (index, value) in values.into_iter().enumerate() {
+            visit(index, value.map_err(&rocks)?.as_deref());
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, updates: &mut Updates<'_>, to: Checkpoint) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::new();
+        for (key, value) in updates {
+            match value {
+                Some(value) => batch.put(key, value),
+                None => batch.delete(key),
+            }
+        }
+        batch.put(CHECKPOINT_KEY, to.encode());
+        self.database.write_opt(batch, &self.unlogged).map_err(self.rocks())?;
+        self.checkpoint = to;
+        Ok(())
+    }
+
+    fn ingest(&mut self, chunk: &mut SortedEntries<'_>, to: Checkpoint) -> Result<(), StoreError> {
+        let path = self.path.join(INGESTED);
+        self.write_sst(&path, chunk, to)?;
+        let mut options = IngestExternalFileOptions::default();
+        options.set_move_files(true);
+        self.database.ingest_external_file_opts(&options, vec![&path]).map_err(self.rocks())?;
+        self.checkpoint = to;
+        Ok(())
+    }
+
+    fn scan(&self, visit: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), StoreError> {
+        let mut reads = ReadOptions::default();
+        reads.set_iterate_upper_bound(CHECKPOINT_KEY);
+        reads.fill_cache(false);
+        let mut cursor = self.database.raw_iterator_opt(reads);
+        cursor.seek_to_first();
+        while let Some((key, value)) = cursor.item() {
+            visit(key, value);
+            cursor.next();
+        }
+        cursor.status().map_err(self.rocks())
+    }
+
+    fn location(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    fn size_bytes(&self) -> u64 {
+        let property = |name: &str| self.database.property_int_value(name).ok().flatten().unwrap_or(0);
+        property("rocksdb.total-sst-files-size") + property("rocksdb.cur-size-all-mem-tables")
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        self.database.flush().map_err(self.rocks())
+    }
+}
+
+/// The copies of one instance in folders under one root.
+pub struct RocksStores {
+    root: PathBuf,
+    options: Options,
+}
+
+impl std::fmt::Debug for RocksStores {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RocksStores").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl RocksStores {
+    /// Copies under `root`, made if it doesn't exist.
+    ///
+    /// # Errors
+    ///
+    /// What the file system or RocksDB says.
+    pub fn new(root: &Path, options: &RocksOptions) -> Result<Self, StoreError> {
+        fs::create_dir_all(root).map_err(|source| StoreError::Io { path: root.to_owned(), source })?;
+        let cache = Cache::new_lru_cache(options.block_cache_bytes);
+        let budget = WriteBufferManager::new_write_buffer_manager(options.write_buffer_budget_bytes, false);
+        let options = options
+            .database(&cache, &budget)
+            .map_err(|source| StoreError::Rocks { path: root.to_owned(), source })?;
+        Ok(Self { root: root.to_owned(), options })
+    }
+
+    fn path(&self, task: &TaskId) -> PathBuf {
+        self.root.join(folder_of(task))
+    }
+}
+
+impl StoreDirectory for RocksStores {
+    fn open(&self, task: &TaskId) -> Result<Box<dyn Store>, StoreError> {
+        // That a copy is open at most once is for RocksDB to check: it locks the folder against other processes too.
+        Ok(Box::new(RocksStore::open(self.path(task), self.options.clone())?))
+    }
+
+    fn discard(&self, task: &TaskId) -> Result<(), StoreError> {
+        let path = self.path(task);
+        match fs::remove_dir_all(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::Io { path, source: error }),
+            _ => Ok(()),
+        }
+    }
+
+    fn tasks(&self) -> Result<Vec<TaskId>, StoreError> {
+        let io = |source| StoreError::Io { path: self.root.clone(), source };
+        let mut tasks = Vec::new();
+        for entry in fs::read_dir(&self.root).map_err(io)? {
+            tasks.extend(entry.map_err(io)?.file_name().to_str().and_then(task_of));
+        }
+        tasks.sort();
+        Ok(tasks)
+    }
+}
