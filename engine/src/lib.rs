@@ -8,13 +8,26 @@
 //! | [`log`] | one task's changelog: batches, segments, fencing |
 //! | [`store`] | one task copy's state |
 //! | [`source`] | a task's input |
+//! | [`task`] | a running task: its turns, its processor, how it resumes |
+//! | [`restore`] | from the log into the store |
+//! | [`group`] | the protocol: a coordinator and members, as machines without I/O |
+//! | [`cluster`] | the same on threads: instances, workers, restorers, and what a script can do to them |
+//! | [`preload`], [`audit`] | state before the clock starts; whether every record was applied exactly once |
 
+pub mod audit;
+mod board;
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod error;
 pub mod event;
+mod folder;
 pub mod group;
+mod instance;
 pub mod log;
 pub mod position;
+pub mod preload;
+pub mod restore;
 pub mod source;
 pub mod store;
+pub mod task;

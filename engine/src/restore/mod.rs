@@ -1,0 +1,118 @@
+//! From the log into the store: what learners, standbys and restoring actives do.
+//!
+//! Far from the end whole chunks are sorted and ingested ([`bulk`]), near it batches are written as they come
+//! ([`tail`]). Either way the store is a prefix of the log after each step, so that a replay may stop, or be killed,
+//! anywhere.
+
+use std::sync::Arc;
+
+use crate::error::Error;
+use crate::log::{LogReader, TaskLog};
+use crate::position::Offset;
+use crate::store::{Checkpoint, Store};
+
+mod bulk;
+mod limit;
+mod tail;
+
+pub use limit::Limit;
+
+use bulk::Chunk;
+
+/// How a replay works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// Memory of a chunk, which bounds the memory of the replay. Default 64 MiB.
+    pub chunk_bytes: usize,
+    /// A lag of more bytes than this is replayed in bulk. Default 8 MiB.
+    pub bulk_bytes: u64,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self { chunk_bytes: 64 << 20, bulk_bytes: 8 << 20 }
+    }
+}
+
+/// What one step did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Changelog records read.
+    pub records: u64,
+    /// Changelog bytes read.
+    pub bytes: u64,
+    /// Whether everything that was published when the step looked is in the store.
+    pub at_end: bool,
+}
+
+/// One copy on its way to the end of its log.
+pub struct Replay {
+    log: Arc<dyn TaskLog>,
+    store: Box<dyn Store>,
+    options: ReplayOptions,
+    reader: Option<Box<dyn LogReader>>,
+    /// What has been read in bulk and not ingested yet.
+    chunk: Chunk,
+}
+
+impl std::fmt::Debug for Replay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Replay").field("log", &self.log).field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl Replay {
+    /// Replays into `store`, which must be a prefix of the log (see [`open_copy`](crate::task::open_copy)).
+    #[must_use]
+    pub fn new(log: Arc<dyn TaskLog>, store: Box<dyn Store>, options: ReplayOptions) -> Self {
+        Self { log, store, options, reader: None, chunk: Chunk::default() }
+    }
+
+    /// Does one piece of work: reads about `max_bytes` of the log (at least a batch, if there is one), or brings one
+    /// chunk that is complete into the store.
+    ///
+    /// # Errors
+    ///
+    /// What log or store say. The store is a prefix of the log nevertheless, unless it is damaged itself.
+    pub fn step(&mut self, max_bytes: u64) -> Result<Progress, Error> {
+        let from = self.position();
+        let reader = match &mut self.reader {
+            Some(reader) => reader,
+            none => none.insert(self.log.read(from)?),
+        };
+        let bulk = !self.chunk.is_empty() || self.log.bytes_from(from) > self.options.bulk_bytes;
+        if !bulk {
+            return tail::step(&mut **reader, &mut *self.store, max_bytes);
+        }
+        let progress =
+            self.chunk.read(&mut **reader, self.store.checkpoint(), max_bytes, self.options.chunk_bytes)?;
+        if progress.at_end || self.chunk.bytes() >= self.options.chunk_bytes {
+            self.chunk.ingest(&mut *self.store)?;
+        }
+        Ok(progress)
+    }
+
+    /// Records between what is in the store and the log's end.
+    #[must_use]
+    pub fn lag(&self) -> u64 {
+        self.log.end().since(self.store.checkpoint().offset)
+    }
+
+    /// How far the log has been read; what lies between this and the checkpoint is in memory.
+    #[must_use]
+    pub fn position(&self) -> Offset {
+        self.chunk.end().unwrap_or(self.store.checkpoint().offset)
+    }
+
+    /// Where the store stands.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.store.checkpoint()
+    }
+
+    /// The store, where it stands: what has been read but not brought into it is left out.
+    #[must_use]
+    pub fn into_store(self) -> Box<dyn Store> {
+        self.store
+    }
+}

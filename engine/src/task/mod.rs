@@ -1,0 +1,8 @@
+//! A running task: what one turn does, and how a task gets to its first.
+
+pub mod processor;
+mod resume;
+mod turn;
+
+pub use resume::{Discarded, Opened, Parts, Why, open_copy, resume};
+pub use turn::{ActiveTask, Breaker, NeverBreaks, Step, Turn, TurnError, When};
