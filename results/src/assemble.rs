@@ -1,0 +1,92 @@
+//! Puts one run's entry of `result.json` together from what was recorded.
+
+use crate::event::{Event, What};
+use crate::metric::{self, RunInput};
+use crate::ownership;
+use crate::schema::{Audit, Generation, MemberTasks, Membership, Run};
+
+/// Which run it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The strategy with its options, as given.
+    pub strategy: String,
+    /// Which trial, from 1.
+    pub trial: u32,
+    /// 0, or 1 for the second run of an A/A pair.
+    pub replica: u32,
+    /// The seed that the arrivals come from.
+    pub seed: u64,
+}
+
+/// Computes the metrics and gathers what the reports draw. The audit's `no_owner_ms` is set from the metrics; CPU
+/// share, memory, the incomplete mark and further warnings are the caller's to add.
+#[must_use]
+pub fn run(identity: Identity, input: &RunInput<'_>, mut audit: Audit) -> Run {
+    let (metrics, pauses) = metric::metrics(input);
+    audit.no_owner_ms = metrics.no_owner_ms;
+    let mut warnings = Vec::new();
+    if !audit.passed {
+        warnings.push("the audit failed: this run is void".to_owned());
+    }
+    if input.undrained > 0 {
+        warnings.push(format!("{} records had not been served when the run ended", input.undrained));
+    }
+    Run {
+        strategy: identity.strategy,
+        trial: identity.trial,
+        replica: identity.replica,
+        seed: identity.seed,
+        metrics,
+        audit,
+        pauses,
+        generations: generations(input.events),
+        membership: membership(input.events),
+        ownership: ownership::spans(input.events, input.end_us),
+        duration_us: input.duration_us,
+        end_us: input.end_us,
+        cpu_share: None,
+        rss_bytes_max: None,
+        undrained: input.undrained,
+        incomplete: false,
+        warnings,
+    }
+}
+
+fn generations(events: &[Event]) -> Vec<Generation> {
+    let mut started_us = None;
+    let mut generations = Vec::new();
+    for event in events {
+        match &event.what {
+            What::RebalanceStarted { .. } => {
+                started_us.get_or_insert(event.at_us);
+            }
+            What::GenerationCompleted { generation, causes, balanced, active } => {
+                generations.push(Generation {
+                    started_us: started_us.take().unwrap_or(event.at_us),
+                    completed_us: event.at_us,
+                    generation: *generation,
+                    causes: causes.clone(),
+                    balanced: *balanced,
+                    active: active
+                        .iter()
+                        .map(|(member, tasks)| MemberTasks { member: member.clone(), tasks: tasks.clone() })
+                        .collect(),
+                });
+            }
+            _ => {}
+        }
+    }
+    generations
+}
+
+fn membership(events: &[Event]) -> Vec<Membership> {
+    events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::Scripted { action, members } => {
+                Some(Membership { at_us: event.at_us, action: *action, members: members.clone() })
+            }
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! The one shape of histogram: HdrHistogram, microseconds, three significant digits, 1 µs to 1 h.
+//!
+//! Every latency histogram has these bounds, so that any two can be added bucket by bucket. A value above an hour
+//! is counted as an hour (a run that long behind has other worries), one of 0 µs as it is.
+
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
+use hdrhistogram::{Counter, Histogram};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Largest value that is told apart, in microseconds: one hour.
+pub const HIGHEST_US: u64 = 3_600_000_000;
+/// Significant decimal digits that every value keeps: a percentile is at most 0.1 % too high.
+pub const DIGITS: u8 = 3;
+
+/// An empty histogram of the one shape.
+///
+/// # Panics
+/// Never: the bounds are constants that HdrHistogram accepts.
+#[must_use]
+pub fn empty<T: Counter>() -> Histogram<T> {
+    Histogram::new_with_bounds(1, HIGHEST_US, DIGITS).expect("constant bounds are valid")
+}
+
+/// An empty histogram that starts small and grows with the values it meets, up to [`HIGHEST_US`]: for histograms
+/// that are many, such as one per task.
+///
+/// # Panics
+/// Never: the bounds are constants that HdrHistogram accepts.
+#[must_use]
+pub fn growing<T: Counter>() -> Histogram<T> {
+    let mut histogram = Histogram::new_with_bounds(1, 100_000, DIGITS).expect("constant bounds are valid");
+    histogram.auto(true);
+    histogram
+}
+
+/// Adds every count of `from` to `into`, whatever their counters' width.
+pub fn merge<T: Counter>(into: &mut Histogram<u64>, from: &Histogram<T>) {
+    for bucket in from.iter_recorded() {
+        into.saturating_record_n(bucket.value_iterated_to(), bucket.count_since_last_iteration());
+    }
+}
+
+/// A histogram as bytes in HdrHistogram's V2 encoding: some hundred bytes instead of the 188 kB of a live one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded(Vec<u8>);
+
+impl Encoded {
+    /// Encodes with a serializer that is kept between calls, because it keeps its buffer.
+    ///
+    /// # Panics
+    /// Never for histograms of the one shape: encoding fails only for counts or sizes beyond `usize`.
+    #[must_use]
+    pub fn new(histogram: &Histogram<u64>, serializer: &mut V2Serializer) -> Self {
+        let mut bytes = Vec::new();
+        serializer.serialize(histogram, &mut bytes).expect("a histogram of the one shape fits in memory");
+        bytes.shrink_to_fit();
+        Encoded(bytes)
+    }
+
+    /// The histogram again.
+    ///
+    /// # Panics
+    /// Never: the bytes come from [`Encoded::new`] alone.
+    #[must_use]
+    pub fn decode(&self) -> Histogram<u64> {
+        Deserializer::new().deserialize(&mut self.0.as_slice()).expect("bytes written by this type decode")
+    }
+}
+
+/// The figures of a latency distribution that are shown, in milliseconds; all 0 where nothing was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Percentiles {
+    /// Values recorded.
+    #[serde(default)]
+    pub count: u64,
+    /// Arithmetic mean.
+    #[serde(default)]
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile: the smallest value that 99 % of all values don't exceed.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
+impl Percentiles {
+    /// Reads the figures off a histogram of microseconds.
+    #[must_use]
+    pub fn of(histogram: &Histogram<u64>) -> Self {
+        let at = |quantile: f64| ms(histogram.value_at_quantile(quantile));
+        if histogram.is_empty() {
+            return Percentiles::default();
+        }
+        Percentiles {
+            count: histogram.len(),
+            mean: round_us(histogram.mean()),
+            p50: at(0.5),
+            p99: at(0.99),
+            p999: at(0.999),
+            max: ms(histogram.max()),
+        }
+    }
+}
+
+/// Whole microseconds as milliseconds.
+#[must_use]
+pub fn ms(us: u64) -> f64 {
+    us as f64 / 1_000.0
+}
+
+/// Microseconds as milliseconds, rounded to a whole microsecond so that files don't carry digits of no meaning.
+fn round_us(us: f64) -> f64 {
+    us.round() / 1_000.0
+}
