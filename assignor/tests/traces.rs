@@ -1,0 +1,172 @@
+//! The proposal's stories hold, and break where they are changed.
+
+use std::collections::BTreeSet;
+
+use assignor::trace::{Place, Story, TraceFault, replay};
+
+const STORIES: [(&str, &str); 4] = [
+    ("scale-up", include_str!("../traces/scale-up.trace")),
+    ("scale-down", include_str!("../traces/scale-down.trace")),
+    ("host-swap", include_str!("../traces/host-swap.trace")),
+    ("leader-crash", include_str!("../traces/leader-crash.trace")),
+];
+
+fn differences(name: &str, text: &str) -> Vec<assignor::trace::Difference> {
+    let story = Story::read(name, text).unwrap_or_else(|error| panic!("{error}"));
+    replay(&story).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn fault(text: &str) -> (usize, TraceFault) {
+    let error = Story::read("broken", text).expect_err("the file should not be readable");
+    (error.line, *error.fault)
+}
+
+/// Every list of every member's line, as (start, end) of what is between the brackets.
+fn lists(text: &str) -> Vec<(usize, usize)> {
+    let mut lists = Vec::new();
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with('S') {
+            let starts = line.match_indices('[').map(|(at, _)| at + 1);
+            lists.extend(
+                starts.map(|at| (offset + at, offset + at + line[at..].find(']').expect("a closed list"))),
+            );
+        }
+        offset += line.len();
+    }
+    lists
+}
+
+fn with_list(text: &str, (start, end): (usize, usize), tasks: &BTreeSet<&str>) -> String {
+    let list: Vec<&str> = tasks.iter().copied().collect();
+    format!("{}{}{}", &text[..start], list.join(", "), &text[end..])
+}
+
+fn tasks_in(text: &str, (start, end): (usize, usize)) -> BTreeSet<&str> {
+    text[start..end].split(", ").filter(|task| !task.is_empty()).collect()
+}
+
+#[test]
+fn every_story_holds() {
+    for (name, text) in STORIES {
+        let found = differences(name, text);
+        let shown: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{name}:\n{}", shown.join("\n"));
+    }
+}
+
+#[test]
+fn a_story_without_one_of_its_tasks_does_not_hold() {
+    for (name, text) in STORIES {
+        for list in lists(text) {
+            for task in tasks_in(text, list) {
+                let mut fewer = tasks_in(text, list);
+                fewer.remove(task);
+                let changed = with_list(text, list, &fewer);
+                match Story::read(name, &changed) {
+                    Ok(story) => assert!(!replay(&story).unwrap().is_empty(), "{name}: {task} left out"),
+                    // `ready: [T1]` of a learner that is left out is not readable any more.
+                    Err(error) => assert!(matches!(*error.fault, TraceFault::NoCopy { .. }), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_story_with_a_task_in_another_list_does_not_hold() {
+    let mut moved = 0;
+    for (name, text) in STORIES {
+        let all = lists(text);
+        for (place, &from) in all.iter().enumerate() {
+            for &to in all.iter().skip(place + 1).take(3) {
+                for task in tasks_in(text, from) {
+                    let (mut fewer, mut more) = (tasks_in(text, from), tasks_in(text, to));
+                    if !more.insert(task) || !fewer.remove(task) {
+                        continue;
+                    }
+                    // The later list first, so that the earlier one's place stays where it was.
+                    let changed = with_list(&with_list(text, to, &more), from, &fewer);
+                    // A task that is then put twice makes the file unreadable instead.
+                    if let Ok(story) = Story::read(name, &changed) {
+                        assert!(!replay(&story).unwrap().is_empty(), "{name}: {task} moved\n{changed}");
+                        moved += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(moved > 100, "only {moved} changes could be read");
+}
+
+#[test]
+fn a_task_that_is_doubled_or_unknown_makes_the_file_unreadable() {
+    for (name, text) in STORIES {
+        for (start, end) in lists(text) {
+            let inside = &text[start..end];
+            let doubled = if inside.is_empty() { "T1, T1".to_owned() } else { format!("{inside}, {inside}") };
+            for list in [doubled, "T99".to_owned()] {
+                let changed = format!("{}{list}{}", &text[..start], &text[end..]);
+                assert!(Story::read(name, &changed).is_err(), "{name}: [{list}] was read");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_difference_names_round_member_and_both_sides() {
+    let text =
+        STORIES[0].1.replacen("learning: [T1])\n\nrebalance: S5", "learning: [T2])\n\nrebalance: S5", 1);
+    let found = differences("scale-up", &text);
+    assert_eq!(found[0].place, Place::Assign("S4".into()));
+    assert_eq!(found[0].round, 1);
+    assert_eq!(
+        found[0].to_string(),
+        "round 1 (S4 joins the group), line 20, answer to S4:\n  \
+         expected S4(assigned: [], revoked: [], learning: [T2])\n  \
+         actual   S4(assigned: [], revoked: [], learning: [T1])"
+    );
+}
+
+#[test]
+fn balance_is_checked_in_both_directions() {
+    let (name, text) = STORIES[3];
+    for changed in
+        [text.replace("balanced\n", ""), text.replacen("\nrebalance: S1", "\nbalanced\nrebalance: S1", 1)]
+    {
+        assert!(differences(name, &changed).iter().any(|found| found.place == Place::Balanced));
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_their_line() {
+    let head = "tasks: T1 T2\nstable:\n S1(assigned: [T1, T2], revoked: [], learning: [])\n";
+    let line = "S1(assigned: [T1, T2], revoked: [], learning: [])";
+    let cases = [
+        ("", "the file has no `tasks:` part"),
+        ("tasks: T1", "the file has no `stable:` part"),
+        ("tasks: T1 T1", "task T1 is put twice"),
+        ("tasks: T1=many", "`many` is not a whole number in range"),
+        ("members: S1*0", "`0` is not a whole number in range"),
+        ("members: S1 S1@I2", "member S1 is put twice"),
+        ("option colour = red", "learner has no option `colour`"),
+        ("option max_learner = 1", "did you mean `max_learners`?"),
+        ("option standbys = -1", "standbys cannot be `-1`"),
+        ("shutdown: S1", "this belongs below a `rebalance:` line"),
+        ("tasks: T1\nstable:\nS1(assigned: [T1])", "is not understood here: a member's line"),
+        ("tasks: T1\nstable:\nS1(assigned: [T1], revoked: [], learning: []) lag: [T1=1]", "no copy of T1"),
+        (&format!("{head}{line}"), "member S1 is put twice"),
+        (&format!("{head}rebalance: x\njoin:\n{line}"), "the file has no `assign:` part"),
+        (
+            &format!("{head}rebalance: x\njoin:\n{line}\nassign:\n{line}\nshutdown: S2"),
+            "member S2 does not exist in this round",
+        ),
+        (&format!("{head}rebalance: x\njoin:\n{line}\nfollow-up: soon"), "none or immediate"),
+    ];
+    for (text, expected) in cases {
+        let (line, fault) = fault(text);
+        let message = fault.to_string();
+        assert!(message.contains(expected), "{text:?}: {message}");
+        assert!(line <= text.lines().count().max(1), "{text:?}: line {line}");
+    }
+}
