@@ -58,6 +58,12 @@ impl Encoded {
         Encoded(bytes)
     }
 
+    /// Bytes that it takes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.0.len()
+    }
+
     /// The histogram again.
     ///
     /// # Panics

@@ -325,6 +325,12 @@ impl LatencyRecord {
         sum
     }
 
+    /// Memory that the intervals' histograms take, in bytes.
+    #[must_use]
+    pub fn encoded_bytes(&self) -> usize {
+        self.intervals.iter().map(|interval| interval.latency.size() + interval.service.size()).sum()
+    }
+
     /// The figures of each 100 ms interval in which a record was served, phases added up.
     #[must_use]
     pub fn per_interval(&self) -> Vec<IntervalSummary> {
