@@ -15,19 +15,26 @@ pub(crate) struct Seat {
     pub(crate) asked_for: Option<usize>,
     /// Who learns it.
     pub(crate) learner: Option<usize>,
-    /// Why it moves, is asked back, or is learned.
+    /// Why it moves or is asked back.
     pub(crate) why: Reason,
+    /// Why it is learned.
+    pub(crate) why_learned: Reason,
 }
 
 impl Seat {
     /// Nobody runs the task: what it is before anything is decided, and when the whole group goes.
-    pub(crate) const NOBODY: Self =
-        Self { active: None, asked_for: None, learner: None, why: Reason::OwnerLeaves };
+    pub(crate) const NOBODY: Self = Self {
+        active: None,
+        asked_for: None,
+        learner: None,
+        why: Reason::OwnerLeaves,
+        why_learned: Reason::OwnerLeaves,
+    };
 
     /// The task goes to `to` as far as that is safe: at once if its owner gave it up at this join or nobody owns it;
     /// else it stays, and is asked back unless its owner is away. A disputed task goes to nobody for this round.
     pub(crate) fn hand_over(group: &Group<'_>, task: usize, to: Option<usize>, why: Reason) -> Self {
-        let mut seat = Self { active: to, asked_for: None, learner: None, why };
+        let mut seat = Self { active: to, why, why_learned: why, ..Self::NOBODY };
         match group.claims[task] {
             Claim::Disputed => {
                 seat.active = None;
@@ -169,7 +176,7 @@ impl Log<'_, '_> {
             known.iter().map(|learner| learner.host).filter(|&host| goes(host)).collect();
         if let Some(host) = seat.learner.filter(|_| !stays) {
             let from = if going.is_empty() { None } else { Some(going.remove(0)) };
-            self.push(Change::Learner, from, Some(host), seat.why);
+            self.push(Change::Learner, from, Some(host), seat.why_learned);
         }
         for host in going {
             self.push(Change::Learner, Some(host), None, Reason::NotWanted);

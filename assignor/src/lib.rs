@@ -11,8 +11,9 @@
 //! | [`plan`] | what the leader answers: who runs, learns, stands by, gives up |
 //! | [`strategy`] | the seam: a planner, how its members conduct themselves |
 //! | [`options`], [`registry`] | a strategy's options, and how a text becomes a strategy |
-//! | [`learner`], [`cooperative`], [`eager`] | the strategies |
+//! | [`learner`], [`cooperative`], [`eager`], [`high_availability`] | the strategies |
 //! | [`validate`] | checks any plan against its view |
+//! | [`settle`] | what a strategy would do with a group, round by round |
 //! | [`balance`] | the fewest moves that a membership change needs |
 //! | [`trace`] | scaling stories as text, read and replayed |
 //! | [`meter`] | operations counted instead of time measured |
@@ -24,12 +25,14 @@
 pub mod balance;
 pub mod cooperative;
 pub mod eager;
+pub mod high_availability;
 pub mod ids;
 pub mod learner;
 pub mod meter;
 pub mod options;
 pub mod plan;
 pub mod registry;
+pub mod settle;
 pub mod strategy;
 pub mod trace;
 pub mod validate;
@@ -38,6 +41,7 @@ pub mod view;
 mod actives;
 mod answer;
 mod dealing;
+mod emptiest;
 mod group;
 mod levelling;
 mod ratio;

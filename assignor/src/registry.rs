@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::cooperative::Cooperative;
 use crate::eager::Eager;
+use crate::high_availability::HighAvailability;
 use crate::learner::Learner;
 use crate::options::{OptionDefinition, OptionError, Settings};
 use crate::strategy::Strategy;
@@ -40,7 +41,8 @@ impl Definition {
     }
 }
 
-static BUILT_IN: [Definition; 3] = [Eager::DEFINITION, Cooperative::DEFINITION, Learner::DEFINITION];
+static BUILT_IN: [Definition; 4] =
+    [Eager::DEFINITION, Cooperative::DEFINITION, HighAvailability::DEFINITION, Learner::DEFINITION];
 
 /// The built-in strategies.
 #[must_use]

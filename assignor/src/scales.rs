@@ -58,7 +58,7 @@ impl Beam {
         beam
     }
 
-    fn add(&mut self, node: usize, load: i64, bytes: i64) {
+    pub(crate) fn add(&mut self, node: usize, load: i64, bytes: i64) {
         let it = &mut self.nodes[node];
         it.load += load;
         it.bytes = it.bytes.saturating_add(bytes);
@@ -75,6 +75,16 @@ impl Beam {
     pub(crate) fn pass_over(&mut self, node: usize) {
         self.nodes[node].passed_over = true;
         self.donors.set(node, None);
+    }
+
+    /// Takes a node out of the receivers until its load changes or it is refreshed.
+    pub(crate) fn skip_receiver(&mut self, node: usize) {
+        self.receivers.set(node, None);
+    }
+
+    /// Takes a skipped receiver back in.
+    pub(crate) fn refresh_receiver(&mut self, node: usize) {
+        self.receivers.set(node, self.receiver_key(node));
     }
 
     /// Takes the passed-over donors back in.

@@ -148,9 +148,6 @@ fn settle(group: &Group<'_>, task: usize, targets: &Targets, seat: &mut Seat) {
         *seat = Seat::hand_over(group, task, Some(target), targets.why[task]);
     } else {
         seat.learner = Some(target);
-        // A ready learner that waits for its task keeps that as its reason.
-        if seat.asked_for.is_none() {
-            seat.why = targets.why[task];
-        }
+        seat.why_learned = targets.why[task];
     }
 }
