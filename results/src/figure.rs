@@ -32,7 +32,7 @@ impl Unit {
         match self {
             Unit::Ms => units::duration(value),
             Unit::Seconds => units::duration(value * 1_000.0),
-            Unit::Count => units::metric(value),
+            Unit::Count => units::count(value),
             Unit::RecordsPerSecond => format!("{} records/s", units::metric(value)),
             Unit::MbPerSecond => format!("{} MB/s", units::metric(value)),
             Unit::Bytes => units::bytes(value),

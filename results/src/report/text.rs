@@ -1,6 +1,6 @@
 //! The table that a terminal shows: figures in rows, strategies in columns, medians where there are several trials.
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, Table, presets};
+use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, presets};
 
 use super::{headline, units};
 use crate::figure::{self, Unit};
@@ -71,7 +71,7 @@ pub fn render(result: &RunFile, style: Style) -> String {
 
 fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
     table.set_content_arrangement(ContentArrangement::Dynamic).set_width(style.width.max(40));
     if style.color {
         table.enforce_styling();
@@ -82,7 +82,9 @@ fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
     let mut header = vec![Cell::new("")];
     for (strategy, runs) in strategies.iter().zip(&trials) {
         let trials = if runs.len() > 1 { format!("\nmedian of {}", runs.len()) } else { String::new() };
-        header.push(Cell::new(format!("{strategy}{trials}")).add_attribute(Attribute::Bold));
+        // A blank after each comma lets a long list of options wrap.
+        let name = strategy.replace(',', ", ");
+        header.push(Cell::new(format!("{name}{trials}")).add_attribute(Attribute::Bold));
     }
     table.set_header(header);
     for (label, cell) in ROWS {
@@ -119,7 +121,7 @@ fn within_run(name: &str, runs: &[&Run]) -> String {
 fn pauses(runs: &[&Run]) -> String {
     let count = show("task_pause_ms.count", runs);
     match median("task_pause_ms.given_back", runs) {
-        Some(given_back) if given_back > 0.0 => format!("{count} ({} given back)", units::metric(given_back)),
+        Some(given_back) if given_back > 0.0 => format!("{count} ({} given back)", units::count(given_back)),
         _ => count,
     }
 }
@@ -149,7 +151,7 @@ fn rebalances(runs: &[&Run]) -> String {
         .filter_map(|figure| {
             let cause = figure.name.strip_prefix("rebalances.by_cause.")?;
             let count = figure::median(figure, runs).filter(|count| *count > 0.0)?;
-            Some(format!("{cause} {}", units::metric(count)))
+            Some(format!("{cause} {}", units::count(count)))
         })
         .collect();
     if !causes.is_empty() {

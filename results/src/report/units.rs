@@ -18,6 +18,16 @@ pub fn duration(ms: f64) -> String {
     }
 }
 
+/// A number of things: whole numbers below 100,000 digit by digit, others as by [`metric`].
+#[must_use]
+pub fn count(number: f64) -> String {
+    if number.fract() == 0.0 && (0.0..1e5).contains(&number) {
+        grouped(number as u64)
+    } else {
+        metric(number)
+    }
+}
+
 /// An amount with a metric prefix, as in `812`, `1.20 M`; the unit follows it.
 #[must_use]
 pub fn metric(amount: f64) -> String {
@@ -25,11 +35,11 @@ pub fn metric(amount: f64) -> String {
     if !amount.is_finite() {
         return "–".to_owned();
     }
-    let (prefix, unit) =
-        steps.iter().rev().find(|(_, unit)| amount.abs() >= unit * 0.9995).unwrap_or(&steps[0]);
-    if prefix.is_empty() && amount.fract() == 0.0 {
+    if amount.fract() == 0.0 && amount.abs() < 1e3 {
         return format!("{amount:.0}");
     }
+    let (prefix, unit) =
+        steps.iter().rev().find(|(_, unit)| amount.abs() >= unit * 0.9995).unwrap_or(&steps[0]);
     format!("{}{prefix}", three_digits(amount / unit))
 }
 
@@ -96,6 +106,9 @@ mod tests {
         assert_eq!(metric(999.0), "999");
         assert_eq!(metric(1_204_000.0), "1.20 M");
         assert_eq!(metric(999_900.0), "1.00 M");
+        assert_eq!(count(20_310.0), "20,310");
+        assert_eq!(count(2.5), "2.50");
+        assert_eq!(count(203_100.0), "203 k");
         assert_eq!(bytes(812.0), "812 B");
         assert_eq!(bytes(1.5e9), "1.50 GB");
         assert_eq!(grouped(0), "0");
