@@ -1,0 +1,434 @@
+//! Every key that a scenario file may have: its rule, its default, and what it is for.
+//!
+//! The reader, `--set`, the did-you-mean hints and `understudy schema scenario` all follow these tables.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::rule::{Choice, Count, Flag, Keys, Later, Names, Rule, Text, Time};
+
+/// One key.
+pub(crate) struct Key<R> {
+    pub(crate) name: &'static str,
+    /// What it is for, in one line.
+    pub(crate) doc: &'static str,
+    /// What it may be.
+    pub(crate) rule: R,
+    /// What it is when it is not written.
+    pub(crate) default: Absent,
+}
+
+/// What happens if a key is not written.
+pub(crate) enum Absent {
+    /// It has this value, written as in a file.
+    Is(&'static str),
+    /// That means something of its own (no limit, the profile's value).
+    Fine,
+    /// The scenario is refused, with this example.
+    Refused(&'static str),
+}
+
+/// A key that has keys of its own; `many` of them under one name are written `[[name]]`.
+pub(crate) struct Section {
+    pub(crate) name: &'static str,
+    pub(crate) doc: &'static str,
+    pub(crate) many: bool,
+    pub(crate) keys: &'static [&'static (dyn AnyKey + Sync)],
+}
+
+/// What the tables know of a key without knowing its type.
+pub(crate) trait AnyKey {
+    fn name(&self) -> &'static str;
+    /// Its JSON Schema; `None` for a key that this version refuses.
+    fn schema(&self) -> Option<Json>;
+    fn required(&self) -> bool;
+    /// The section, if it is one.
+    fn section(&self) -> Option<&Section> {
+        None
+    }
+}
+
+impl<R: Rule> AnyKey for Key<R> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn schema(&self) -> Option<Json> {
+        let mut schema = self.rule.schema();
+        let object = schema.as_object_mut()?;
+        object.insert("description".into(), json!(self.doc));
+        if let Absent::Is(default) = self.default {
+            let plain = default.replace('_', "");
+            object.insert("default".into(), serde_json::from_str(&plain).unwrap_or_else(|_| json!(default)));
+        }
+        Some(schema)
+    }
+
+    fn required(&self) -> bool {
+        matches!(self.default, Absent::Refused(_))
+    }
+}
+
+impl AnyKey for Section {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn schema(&self) -> Option<Json> {
+        let properties: serde_json::Map<String, Json> =
+            self.keys.iter().filter_map(|key| Some((key.name().to_owned(), key.schema()?))).collect();
+        let required: Vec<&str> =
+            self.keys.iter().filter(|key| key.required()).map(|key| key.name()).collect();
+        let table = json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+            "description": self.doc,
+        });
+        Some(if self.many { json!({ "type": "array", "items": table }) } else { table })
+    }
+
+    fn required(&self) -> bool {
+        false
+    }
+
+    fn section(&self) -> Option<&Section> {
+        Some(self)
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(86_400);
+const LONG_RUN: &str = "a day of load is the longest run that one result file is made for";
+const LONG_TIMER: &str = "a timer longer than a day never fires in a run";
+const THREADS: &str = "each worker is a thread of this machine";
+
+const fn time(name: &'static str, least: Duration, default: Absent, doc: &'static str) -> Key<Time> {
+    Key { name, doc, default, rule: Time { least, most: DAY, why: LONG_TIMER } }
+}
+
+pub(crate) static SCENARIO: Section = Section {
+    name: "scenario",
+    doc: "What an application is and what happens to it. Times count from the end of the warm-up.",
+    many: false,
+    keys: &[
+        &TITLE,
+        &DESCRIPTION,
+        &TASKS,
+        &TASK,
+        &STATE,
+        &LOAD,
+        &GROUP,
+        &CAPACITY,
+        &ENGINE,
+        &WARM_UP,
+        &DURATION,
+        &INSTANCES,
+        &AT,
+    ],
+};
+pub(crate) static TITLE: Key<Text> = Key {
+    name: "title",
+    doc: "What the scenario shows, in one line",
+    default: Absent::Refused("title = \"Scale up a running application\""),
+    rule: Text,
+};
+pub(crate) static DESCRIPTION: Key<Text> = Key {
+    name: "description",
+    doc: "A paragraph: what happens, and what is right",
+    default: Absent::Fine,
+    rule: Text,
+};
+pub(crate) static TASKS: Key<Count> = Key {
+    name: "tasks",
+    doc: "Number of tasks, all alike: T1, T2, …",
+    default: Absent::Refused("tasks = 5"),
+    rule: Count {
+        least: 1,
+        most: 1_000,
+        why: "each task has a changelog and each of its copies a database, and a process has only so many open files",
+    },
+};
+const TASK_LATER: &str = "tasks are all alike for now: give their number with `tasks = 5`";
+pub(crate) static TASK: Key<Later> = Key {
+    name: "task",
+    doc: "Tasks that differ in weight or have no state",
+    default: Absent::Fine,
+    rule: Later { instead: TASK_LATER },
+};
+pub(crate) static WARM_UP: Key<Time> = Key {
+    name: "warm_up",
+    doc: "How long load runs before measuring begins",
+    default: Absent::Is("2s"),
+    rule: Time { least: Duration::ZERO, most: DAY, why: LONG_RUN },
+};
+pub(crate) static DURATION: Key<Time> = Key {
+    name: "duration",
+    doc: "How long is measured, from the end of the warm-up",
+    default: Absent::Is("20s"),
+    rule: Time { least: SECOND, most: DAY, why: LONG_RUN },
+};
+
+pub(crate) static STATE: Section = Section {
+    name: "state",
+    doc: "What each task keeps",
+    many: false,
+    keys: &[&STATE_KEYS, &VALUE_BYTES, &UPDATES_PER_KEY, &PRELOAD, &PROCESSOR],
+};
+pub(crate) static STATE_KEYS: Key<Count> = Key {
+    name: "keys",
+    doc: "Distinct keys per task",
+    default: Absent::Is("100_000"),
+    rule: Count {
+        least: 1,
+        most: 100_000_000,
+        why: "at 100 bytes a key that is 10 GB a task, twice: log and store",
+    },
+};
+pub(crate) static VALUE_BYTES: Key<Count> = Key {
+    name: "value_bytes",
+    doc: "Bytes of each value in the store, padding included",
+    default: Absent::Is("100"),
+    rule: Count { least: 16, most: 1_000_000, why: "one turn of a task is one batch in memory" },
+};
+pub(crate) static UPDATES_PER_KEY: Key<Count> = Key {
+    name: "updates_per_key",
+    doc: "How often each key was updated before the clock starts: the changelog's length over the store's",
+    default: Absent::Is("1"),
+    rule: Count { least: 1, most: 1_000, why: "each update is a record of the changelog, on disk" },
+};
+pub(crate) static PRELOAD: Key<Flag> = Key {
+    name: "preload",
+    doc: "Whether the state is there when the clock starts",
+    default: Absent::Is("true"),
+    rule: Flag,
+};
+pub(crate) static PROCESSOR: Key<Choice> = Key {
+    name: "processor",
+    doc: "What a task does with a record: `count` counts per key",
+    default: Absent::Is("count"),
+    rule: Choice { among: &["count"], later: &["window", "join", "map"] },
+};
+
+pub(crate) static LOAD: Section = Section {
+    name: "load",
+    doc: "What arrives, and when; synthetic, or recorded in a file",
+    many: false,
+    keys: &[&RATE, &LOAD_KEYS, &FILE, &SLO_MS],
+};
+pub(crate) static RATE: Key<Count> = Key {
+    name: "rate",
+    doc: "Records per second over all tasks",
+    default: Absent::Is("10_000"),
+    rule: Count {
+        least: 1,
+        most: 50_000_000,
+        why: "no machine serves more records per second through RocksDB",
+    },
+};
+pub(crate) static LOAD_KEYS: Key<Keys> = Key {
+    name: "keys",
+    doc: "Which keys arrive: uniform, sequential, zipf(EXPONENT)",
+    default: Absent::Is("zipf(0.99)"),
+    rule: Keys,
+};
+pub(crate) static FILE: Key<Text> = Key {
+    name: "file",
+    doc: "A recorded load, lines of `time,key,bytes`, instead of `rate` and `keys`; relative to the scenario file",
+    default: Absent::Fine,
+    rule: Text,
+};
+pub(crate) static SLO_MS: Key<Count> = Key {
+    name: "slo_ms",
+    doc: "A record later than this many milliseconds is delayed",
+    default: Absent::Is("50"),
+    rule: Count { least: 1, most: 3_600_000, why: "an hour late is late under any objective" },
+};
+
+pub(crate) static GROUP: Section = Section {
+    name: "group",
+    doc: "Timing of the group protocol: a profile, and values that differ from it",
+    many: false,
+    keys: &[
+        &PROFILE,
+        &HEARTBEAT_INTERVAL,
+        &SESSION_TIMEOUT,
+        &REBALANCE_TIMEOUT,
+        &SYNC_TIMEOUT,
+        &INITIAL_DELAY,
+        &MAX_POLL_INTERVAL,
+        &NOTICES,
+        &BARRIER_WAITS_FOR_AWAY,
+    ],
+};
+pub(crate) static PROFILE: Key<Choice> = Key {
+    name: "profile",
+    doc: "`tight`: as fast as one machine allows; `kafka`: Kafka's defaults",
+    default: Absent::Is("tight"),
+    rule: Choice { among: &["tight", "kafka"], later: &[] },
+};
+const MS: Duration = Duration::from_millis(1);
+pub(crate) static HEARTBEAT_INTERVAL: Key<Time> =
+    time("heartbeat_interval", MS, Absent::Fine, "How often an instance says that its members are alive");
+pub(crate) static SESSION_TIMEOUT: Key<Time> =
+    time("session_timeout", MS, Absent::Fine, "A member that is not heard of for this long is out");
+pub(crate) static REBALANCE_TIMEOUT: Key<Time> =
+    time("rebalance_timeout", MS, Absent::Fine, "How long joins are waited for");
+pub(crate) static SYNC_TIMEOUT: Key<Time> =
+    time("sync_timeout", MS, Absent::Fine, "How long the leader's answer is waited for");
+pub(crate) static INITIAL_DELAY: Key<Time> =
+    time("initial_delay", Duration::ZERO, Absent::Fine, "How long an empty group waits for more members");
+pub(crate) static MAX_POLL_INTERVAL: Key<Time> =
+    time("max_poll_interval", MS, Absent::Fine, "A worker that does not poll for this long is out");
+pub(crate) static NOTICES: Key<Choice> = Key {
+    name: "notices",
+    doc: "How members learn of a rebalance: at once, or with the next heartbeat's answer",
+    default: Absent::Fine,
+    rule: Choice { among: &["pushed", "heartbeat"], later: &[] },
+};
+pub(crate) static BARRIER_WAITS_FOR_AWAY: Key<Flag> = Key {
+    name: "barrier_waits_for_away",
+    doc: "Whether a rebalance waits for static members that are away",
+    default: Absent::Fine,
+    rule: Flag,
+};
+
+pub(crate) static CAPACITY: Section = Section {
+    name: "capacity",
+    doc: "Limits kept by waiting, so that an added instance adds capacity on a machine of any size",
+    many: false,
+    keys: &[&WORKER_RATE, &RESTORE_MB_PER_S],
+};
+pub(crate) static WORKER_RATE: Key<Count> = Key {
+    name: "worker_rate",
+    doc: "Records per second per worker; no limit if absent",
+    default: Absent::Fine,
+    rule: Count {
+        least: 1,
+        most: 50_000_000,
+        why: "no machine serves more records per second through RocksDB",
+    },
+};
+pub(crate) static RESTORE_MB_PER_S: Key<Count> = Key {
+    name: "restore_mb_per_s",
+    doc: "Megabytes of changelog replayed per second per instance; no limit if absent",
+    default: Absent::Fine,
+    rule: Count { least: 1, most: 1_000_000, why: "no disk reads faster; leave it out for no limit" },
+};
+
+pub(crate) static ENGINE: Section = Section {
+    name: "engine",
+    doc: "Settings of the engine that seldom matter",
+    many: false,
+    keys: &[&TURN_RECORDS, &RESTORE_MEMORY_MB, &FSYNC, &SEGMENT_MB],
+};
+pub(crate) static TURN_RECORDS: Key<Count> = Key {
+    name: "turn_records",
+    doc: "A task processes at most this many records before it commits",
+    default: Absent::Is("500"),
+    rule: Count { least: 1, most: 1_000_000, why: "a turn is one batch in memory" },
+};
+pub(crate) static RESTORE_MEMORY_MB: Key<Count> = Key {
+    name: "restore_memory_mb",
+    doc: "Megabytes that one replay may sort in memory",
+    default: Absent::Is("64"),
+    rule: Count { least: 1, most: 65_536, why: "several replays run at a time" },
+};
+pub(crate) static FSYNC: Key<Flag> = Key {
+    name: "fsync",
+    doc: "Whether changelogs are forced to disk: needed to survive a power loss, not a crash of the process",
+    default: Absent::Is("false"),
+    rule: Flag,
+};
+pub(crate) static SEGMENT_MB: Key<Count> = Key {
+    name: "segment_mb",
+    doc: "Size of a changelog's files in megabytes",
+    default: Absent::Is("64"),
+    rule: Count { least: 1, most: 4_096, why: "positions in a segment are 32 bits wide" },
+};
+
+pub(crate) static INSTANCES: Section = Section {
+    name: "instances",
+    doc: "What runs at the start: instances I1, I2, … with workers S1, S2, …",
+    many: true,
+    keys: &[&COUNT, &WORKERS],
+};
+pub(crate) static COUNT: Key<Count> = Key {
+    name: "count",
+    doc: "Instances of this kind",
+    default: Absent::Is("1"),
+    rule: Count { least: 1, most: 500, why: THREADS },
+};
+pub(crate) static WORKERS: Key<Count> = Key {
+    name: "workers",
+    doc: "Workers per instance",
+    default: Absent::Is("1"),
+    rule: Count { least: 1, most: 500, why: THREADS },
+};
+
+pub(crate) static AT: Section = Section {
+    name: "at",
+    doc: "Something that happens to the group at a time",
+    many: true,
+    keys: &[&AT_TIME, &AFTER, &DEADLINE, &START, &LEAVE, &CRASH, &STALL, &RESTART],
+};
+pub(crate) static AT_TIME: Key<Time> = Key {
+    name: "time",
+    doc: "When, from the end of the warm-up",
+    default: Absent::Refused("time = \"2s\""),
+    rule: Time { least: Duration::ZERO, most: DAY, why: LONG_RUN },
+};
+const TIMED_ONLY: &str = "events are timed for now: give each a `time`, such as time = \"2s\"";
+pub(crate) static AFTER: Key<Later> = Key {
+    name: "after",
+    doc: "A condition instead of a time",
+    default: Absent::Fine,
+    rule: Later { instead: TIMED_ONLY },
+};
+pub(crate) static DEADLINE: Key<Later> = Key {
+    name: "deadline",
+    doc: "The condition's",
+    default: Absent::Fine,
+    rule: Later { instead: TIMED_ONLY },
+};
+pub(crate) static START: Section =
+    Section { name: "start", doc: "Instances start", many: false, keys: &[&START_INSTANCES, &WORKERS] };
+pub(crate) static START_INSTANCES: Key<Count> = Key {
+    name: "instances",
+    doc: "How many",
+    default: Absent::Is("1"),
+    rule: Count { least: 1, most: 500, why: THREADS },
+};
+pub(crate) static LEAVE: Key<Names> = Key {
+    name: "leave",
+    doc: "Members (S2) or instances (I1) that are asked to leave",
+    default: Absent::Fine,
+    rule: Names,
+};
+pub(crate) static CRASH: Key<Names> = Key {
+    name: "crash",
+    doc: "Members or instances that stop at once, saying nothing",
+    default: Absent::Fine,
+    rule: Names,
+};
+pub(crate) static STALL: Section = Section {
+    name: "stall",
+    doc: "A member stands still",
+    many: false,
+    keys: &[&STALL_MEMBER, &STALL_LASTING],
+};
+pub(crate) static STALL_MEMBER: Key<Text> = Key {
+    name: "member",
+    doc: "Who: a member or an instance",
+    default: Absent::Refused("member = \"S3\""),
+    rule: Text,
+};
+pub(crate) static STALL_LASTING: Key<Time> =
+    time("lasting", MS, Absent::Refused("lasting = \"3s\""), "For how long it says and does nothing");
+pub(crate) static RESTART: Key<Later> = Key {
+    name: "restart",
+    doc: "An instance comes back on its directory",
+    default: Absent::Fine,
+    rule: Later {
+        instead: "an instance that left or crashed stays away for now; start a new one with `start`",
+    },
+};

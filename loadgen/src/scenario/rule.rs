@@ -1,0 +1,301 @@
+//! What a key of a scenario may be set to: each rule reads a value, or says what is wrong with it and what is right.
+
+use std::time::Duration;
+
+use serde_json::{Value as Json, json};
+
+use super::mistake::{Mistake, did_you_mean};
+use super::quantity::{self, KeyChoice};
+use super::tree::{Node, Place, Value};
+
+/// Reads the values of one kind of key.
+pub(crate) trait Rule {
+    /// What is read. Its default stands in for a mistaken value, so that reading goes on and finds every mistake.
+    type Value: Default;
+
+    /// The value, or what is wrong with it.
+    fn read(&self, key: &str, node: &Node) -> Result<Self::Value, Mistake>;
+
+    /// The value as a result file shows it, so that it could be read again.
+    fn show(&self, value: &Self::Value) -> Json;
+
+    /// Its JSON Schema.
+    fn schema(&self) -> Json;
+}
+
+fn wrong_kind(key: &str, node: &Node, wanted: &str, example: &str) -> Mistake {
+    Mistake::at(&node.at, format!("`{key}` must be {wanted}, not {}", node.value.kind()))
+        .label(format!("{wanted} belongs here"))
+        .hint(format!("for example: {key} = {example}"))
+}
+
+/// A whole number within reason.
+pub(crate) struct Count {
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+    /// Why not more.
+    pub(crate) why: &'static str,
+}
+
+impl Rule for Count {
+    type Value = u64;
+
+    fn read(&self, key: &str, node: &Node) -> Result<u64, Mistake> {
+        let number = match node.value {
+            Value::Integer(number) => number,
+            // 1e6 is a handy way to write a million.
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a cast that saturates keeps it out of bounds"
+            )]
+            Value::Float(number) if number.fract() == 0.0 || number.is_infinite() => number as i128,
+            _ => return Err(wrong_kind(key, node, "a whole number", &self.least.to_string())),
+        };
+        match u64::try_from(number) {
+            Ok(number) if (self.least..=self.most).contains(&number) => Ok(number),
+            Err(_) if number > 0 => Err(self.too_much(key, node)),
+            Ok(number) if number > self.most => Err(self.too_much(key, node)),
+            _ => {
+                let least = quantity::grouped(self.least);
+                Err(Mistake::at(&node.at, format!("`{key}` is too small: it must be at least {least}"))
+                    .label(format!("at least {least}")))
+            }
+        }
+    }
+
+    fn show(&self, value: &u64) -> Json {
+        json!(value)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "integer", "minimum": self.least, "maximum": self.most })
+    }
+}
+
+impl Count {
+    fn too_much(&self, key: &str, node: &Node) -> Mistake {
+        let most = quantity::grouped(self.most);
+        Mistake::at(&node.at, format!("`{key}` is beyond reason: it must be at most {most}"))
+            .label(format!("at most {most}"))
+            .hint(format!("the bound is there because {}", self.why))
+    }
+}
+
+/// A length of time such as `"250ms"`, `"3s"`, `"5min"`.
+pub(crate) struct Time {
+    pub(crate) least: Duration,
+    pub(crate) most: Duration,
+    /// Why not more.
+    pub(crate) why: &'static str,
+}
+
+impl Rule for Time {
+    type Value = Duration;
+
+    fn read(&self, key: &str, node: &Node) -> Result<Duration, Mistake> {
+        let text = match &node.value {
+            Value::Text(text) => text,
+            Value::Integer(number) => {
+                return Err(Mistake::at(&node.at, format!("`{key}` needs a unit"))
+                    .label("a time with its unit belongs here")
+                    .hint(format!("for example: {key} = \"{number}s\", or \"{number}ms\"")));
+            }
+            _ => return Err(wrong_kind(key, node, "a time", "\"3s\"")),
+        };
+        let time = quantity::time(text).map_err(|what| {
+            Mistake::at(&node.at, format!("`{key}` is not a time: {what}"))
+                .hint(format!("a number and one of ms, s, min, h; for example: {key} = \"2.5s\""))
+        })?;
+        if time < self.least {
+            let least = quantity::show_time(self.least);
+            return Err(Mistake::at(&node.at, format!("`{key}` is too short: it must be at least {least}"))
+                .label(format!("at least {least}")));
+        }
+        if time > self.most {
+            let most = quantity::show_time(self.most);
+            return Err(Mistake::at(
+                &node.at,
+                format!("`{key}` is beyond reason: it must be at most {most}"),
+            )
+            .label(format!("at most {most}"))
+            .hint(format!("the bound is there because {}", self.why)));
+        }
+        Ok(time)
+    }
+
+    fn show(&self, value: &Duration) -> Json {
+        json!(quantity::show_time(*value))
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "string", "pattern": quantity::TIME_PATTERN })
+    }
+}
+
+/// `true` or `false`.
+pub(crate) struct Flag;
+
+impl Rule for Flag {
+    type Value = bool;
+
+    fn read(&self, key: &str, node: &Node) -> Result<bool, Mistake> {
+        match node.value {
+            Value::Flag(flag) => Ok(flag),
+            _ => Err(wrong_kind(key, node, "true or false", "true")),
+        }
+    }
+
+    fn show(&self, value: &bool) -> Json {
+        json!(value)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "boolean" })
+    }
+}
+
+/// A text.
+pub(crate) struct Text;
+
+impl Rule for Text {
+    type Value = String;
+
+    fn read(&self, key: &str, node: &Node) -> Result<String, Mistake> {
+        match &node.value {
+            Value::Text(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
+            Value::Text(_) => {
+                Err(Mistake::at(&node.at, format!("`{key}` is empty")).label("a text belongs here"))
+            }
+            _ => Err(wrong_kind(key, node, "a text", "\"…\"")),
+        }
+    }
+
+    fn show(&self, value: &String) -> Json {
+        json!(value)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "string", "minLength": 1 })
+    }
+}
+
+/// One of a few words.
+pub(crate) struct Choice {
+    pub(crate) among: &'static [&'static str],
+    /// Words that will be accepted by a later version.
+    pub(crate) later: &'static [&'static str],
+}
+
+impl Rule for Choice {
+    type Value = &'static str;
+
+    fn read(&self, key: &str, node: &Node) -> Result<&'static str, Mistake> {
+        let Value::Text(text) = &node.value else {
+            let example = format!("\"{}\"", self.among[0]);
+            return Err(wrong_kind(key, node, "a text", &example));
+        };
+        if let Some(word) = self.among.iter().find(|word| *word == text) {
+            return Ok(word);
+        }
+        let words = format!("it is one of: {}", self.among.join(", "));
+        if self.later.contains(&text.as_str()) {
+            return Err(Mistake::at(&node.at, format!("`{key} = \"{text}\"` is not supported yet"))
+                .label("not in this version")
+                .hint(words));
+        }
+        let near =
+            did_you_mean(text, self.among.iter().copied()).map_or(String::new(), |near| format!("{near} "));
+        Err(Mistake::at(&node.at, format!("`{key}` can't be \"{text}\"")).hint(format!("{near}{words}")))
+    }
+
+    fn show(&self, value: &&'static str) -> Json {
+        json!(value)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "enum": self.among })
+    }
+}
+
+/// Names of members or instances.
+pub(crate) struct Names;
+
+impl Rule for Names {
+    type Value = Vec<(String, Option<Place>)>;
+
+    fn read(&self, key: &str, node: &Node) -> Result<Self::Value, Mistake> {
+        let example = "[\"S2\"]";
+        let Value::List(items) = &node.value else {
+            return Err(wrong_kind(key, node, "a list of names", example));
+        };
+        if items.is_empty() {
+            return Err(Mistake::at(&node.at, format!("`{key}` names nobody"))
+                .label("at least one name belongs here")
+                .hint(format!("for example: {key} = {example}")));
+        }
+        items
+            .iter()
+            .map(|item| match &item.value {
+                Value::Text(name) => Ok((name.clone(), Some(item.at.clone()))),
+                _ => Err(wrong_kind(key, item, "a list of names", example)),
+            })
+            .collect()
+    }
+
+    fn show(&self, value: &Self::Value) -> Json {
+        value.iter().map(|(name, _)| json!(name)).collect()
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "array", "minItems": 1, "items": { "type": "string" } })
+    }
+}
+
+/// How keys are chosen: `uniform`, `sequential`, `zipf(0.99)`.
+pub(crate) struct Keys;
+
+impl Rule for Keys {
+    type Value = KeyChoice;
+
+    fn read(&self, key: &str, node: &Node) -> Result<KeyChoice, Mistake> {
+        let Value::Text(text) = &node.value else {
+            return Err(wrong_kind(key, node, "a text", "\"zipf(0.99)\""));
+        };
+        quantity::key_choice(text).map_err(|what| {
+            Mistake::at(&node.at, format!("`{key}` is not a key distribution: {what}"))
+                .hint("it is one of: uniform, sequential, zipf(EXPONENT), for example zipf(0.99)")
+        })
+    }
+
+    fn show(&self, value: &KeyChoice) -> Json {
+        json!(value.to_string())
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "string", "pattern": quantity::KEY_CHOICE_PATTERN })
+    }
+}
+
+/// A key that the design has and this version does not support.
+pub(crate) struct Later {
+    /// What to do instead.
+    pub(crate) instead: &'static str,
+}
+
+impl Rule for Later {
+    type Value = ();
+
+    fn read(&self, key: &str, node: &Node) -> Result<(), Mistake> {
+        Err(Mistake::at(&node.at, format!("`{key}` is not supported yet"))
+            .label("not in this version")
+            .hint(self.instead))
+    }
+
+    fn show(&self, (): &()) -> Json {
+        Json::Null
+    }
+
+    fn schema(&self) -> Json {
+        json!(false)
+    }
+}
