@@ -1,2 +1,37 @@
-//! The program `understudy`.
-fn main() {}
+//! The program `understudy`: reads the command line, runs one command, ends with its exit code.
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+mod cli;
+mod exit;
+mod interrupt;
+mod list_command;
+mod progress;
+mod run_command;
+mod schema_command;
+
+use cli::{Cli, Command};
+use exit::{Failure, Outcome};
+
+fn main() -> ExitCode {
+    exit::code(dispatch(Cli::parse()))
+}
+
+fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
+    match cli.command {
+        Command::List(args) => list_command::run(&args),
+        Command::Run(args) => run_command::run(&args),
+        Command::Trace(_) | Command::Plan(_) => {
+            Err(Failure::Unusable(anyhow::anyhow!("not in this version yet")))
+        }
+        Command::Schema(args) => schema_command::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "understudy", &mut script);
+            exit::say(String::from_utf8_lossy(&script).trim_end());
+            Ok(Outcome::Fine)
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The command line: what can be asked for, and help that teaches it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+const ABOUT: &str =
+    "Measures what a rebalance costs a stateful stream application, and what a learner task saves.";
+
+const EXAMPLES: &str = "\
+Examples:
+  understudy list                                     what can be run
+  understudy run scale-up --strategy eager,learner    two strategies on the same load and events
+  understudy run my.toml --set state.keys=1_000_000   your own scenario, one key changed
+  understudy trace assignor/traces/scale-up.trace     replay a story through the assignor
+
+Exit codes:
+  0    fine
+  1    a gate, an audit, a scenario's claim or a trace failed
+  2    unusable input
+  3    the run itself failed
+  130  stopped by the user; what was measured is kept and marked incomplete";
+
+/// Everything that can be typed.
+#[derive(Debug, Parser)]
+#[command(name = "understudy", version, about = ABOUT, after_help = EXAMPLES, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Built-in scenarios, strategies, and the strategies' options
+    List(ListArgs),
+    /// Run scenarios under strategies and measure
+    Run(RunArgs),
+    /// Replay traces of the assignor's decisions
+    Trace(TraceArgs),
+    /// What each strategy would do with a group
+    Plan(PlanArgs),
+    /// JSON Schema of scenario and result files
+    Schema(SchemaArgs),
+    /// A completion script for your shell
+    #[command(
+        after_help = "Example:\n  understudy completions bash > ~/.local/share/bash-completion/completions/understudy"
+    )]
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  understudy run scale-up
+  understudy run scale-up scale-down --strategy eager,learner --trials 3
+  understudy run scale-up --strategy 'learner(revocation=two-phase,max_learners=4),eager'
+  understudy run my.toml --set state.keys=50_000 --set at.0.time=5s --out results/today
+  understudy run scale-up --set load.file=words.csv    play a recorded load
+
+A recorded load has lines of time,key,bytes (seconds, text, number). From any text, each word a key:
+  tr -s '[:space:]' '\\n' < book.txt | tr -d , | awk 'NF { printf \"%.4f,%s,%d\\n\", n++ / 10000, $1, length($1) }'";
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// Built-in scenarios or TOML files
+    #[arg(required = true, value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
+    pub(crate) scenarios: Vec<String>,
+
+    /// Strategies to compare, e.g. `eager,learner(max_learners=1)`
+    #[arg(long, short, value_name = "S,S", default_value = "eager,learner")]
+    pub(crate) strategy: Vec<String>,
+
+    /// Runs of each strategy, in random order within each trial
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) trials: u32,
+
+    /// Seed of arrivals and order; equal seeds give equal arrivals and membership events
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Change a key of the scenario, dotted: `state.keys=50_000`, `group.profile=kafka`
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+
+    /// Folder for the results [default: understudy-runs/<UTC time>-<scenario>]
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  understudy trace assignor/traces/*.trace")]
+pub(crate) struct TraceArgs {
+    /// Trace files
+    #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  understudy plan group.trace --join S11 --explain
+  understudy plan group.trace --leave S2 --format json
+
+FILE has the `tasks:`, `members:` and `stable:` parts of a trace.";
+
+#[derive(Debug, Args)]
+#[command(after_help = PLAN_EXAMPLES)]
+pub(crate) struct PlanArgs {
+    /// The group as it is
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+
+    /// A member that joins, `S11` or, on an instance, `S11@I3`
+    #[arg(long, value_name = "MEMBER")]
+    pub(crate) join: Vec<String>,
+
+    /// A member that leaves
+    #[arg(long, value_name = "MEMBER")]
+    pub(crate) leave: Vec<String>,
+
+    /// Say why each copy is where it is put
+    #[arg(long)]
+    pub(crate) explain: bool,
+
+    /// How to print
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// Which file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Schema {
+    /// A scenario file
+    Scenario,
+    /// A result.json
+    Result,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Which file
+    #[arg(value_enum)]
+    pub(crate) which: Schema,
+}

@@ -1,0 +1,101 @@
+//! The engine's events as the results' own, so that neither knows the other.
+
+use engine::event::{Cause, Event, GroupEvent, Stop, TaskEvent};
+use results::event::{Cause as ResultCause, Stop as ResultStop, What};
+
+/// One event of the engine as results name it.
+pub(super) fn what(event: Event) -> What {
+    match event {
+        Event::Group(event) => group(event),
+        Event::Task(task, event) => of_task(task.to_string(), event),
+    }
+}
+
+fn group(event: GroupEvent) -> What {
+    match event {
+        GroupEvent::RebalanceStarted { generation, cause: why } => {
+            What::RebalanceStarted { generation: generation.0, cause: cause(why) }
+        }
+        GroupEvent::Joined { member, generation } => {
+            What::Joined { member: member.to_string(), generation: generation.0 }
+        }
+        GroupEvent::BarrierReached { generation } => What::BarrierReached { generation: generation.0 },
+        GroupEvent::Completed { generation, causes, balanced, active } => What::GenerationCompleted {
+            generation: generation.0,
+            causes: causes.into_iter().map(cause).collect(),
+            balanced,
+            active: active
+                .into_iter()
+                .map(|(member, tasks)| (member.to_string(), tasks.iter().map(ToString::to_string).collect()))
+                .collect(),
+        },
+        GroupEvent::MemberGone { member, cause: why } => {
+            What::MemberGone { member: member.to_string(), cause: cause(why) }
+        }
+    }
+}
+
+fn of_task(task: String, event: TaskEvent) -> What {
+    match event {
+        TaskEvent::Stopped { member, why } => {
+            What::TaskStopped { task, member: member.to_string(), why: stop(why) }
+        }
+        TaskEvent::Assigned { member, generation } => {
+            What::TaskAssigned { task, member: member.to_string(), generation: generation.0 }
+        }
+        TaskEvent::Fenced { member, epoch, lag } => {
+            What::TaskFenced { task, member: member.to_string(), epoch: epoch.0, lag }
+        }
+        TaskEvent::Restored { member, records, bytes } => {
+            What::RestoreFinished { task, member: member.to_string(), records, bytes }
+        }
+        TaskEvent::Polled { member, epoch } => {
+            What::TaskPolled { task, member: member.to_string(), epoch: epoch.0 }
+        }
+        TaskEvent::LearnerStarted { member, lag } => {
+            What::LearnerStarted { task, member: member.to_string(), lag }
+        }
+        TaskEvent::LearnerReady { member, lag } => {
+            What::LearnerReady { task, member: member.to_string(), lag }
+        }
+        TaskEvent::LearnerDropped { member, records, bytes } => {
+            What::LearnerDropped { task, member: member.to_string(), records, bytes }
+        }
+        TaskEvent::Replayed { instance, records, bytes, work } => What::Replayed {
+            task,
+            instance: instance.to_string(),
+            records,
+            bytes,
+            work_us: u64::try_from(work.as_micros()).unwrap_or(u64::MAX),
+        },
+        TaskEvent::Discarded { instance, bytes } => {
+            What::StoreDiscarded { task, instance: instance.to_string(), bytes }
+        }
+        TaskEvent::AppendRefused { member, epoch } => {
+            What::AppendRefused { task, member: member.to_string(), epoch: epoch.0 }
+        }
+    }
+}
+
+fn cause(cause: Cause) -> ResultCause {
+    match cause {
+        Cause::Join => ResultCause::Join,
+        Cause::Leave => ResultCause::Leave,
+        Cause::Crash => ResultCause::Crash,
+        Cause::LearnerReady => ResultCause::LearnerReady,
+        Cause::Leaving => ResultCause::Leaving,
+        Cause::FollowUp => ResultCause::FollowUp,
+        Cause::Probing => ResultCause::Probing,
+        Cause::Timeout => ResultCause::Timeout,
+    }
+}
+
+fn stop(stop: Stop) -> ResultStop {
+    match stop {
+        Stop::GivenUp => ResultStop::GivenUp,
+        Stop::Left => ResultStop::Left,
+        Stop::Crashed => ResultStop::Crashed,
+        Stop::Stalled => ResultStop::Stalled,
+        Stop::Fenced => ResultStop::Fenced,
+    }
+}

@@ -1,0 +1,164 @@
+//! Watches an engine and writes down what results are made of: events, and latencies by interval and phase.
+//!
+//! The engine's clock starts with the engine; a result's clock is 0 at the end of the warm-up. Latencies are recorded
+//! while that moment, the *origin*, is known already; events are shifted when the run is over.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use assignor::{MemberId, TaskId};
+use engine::clock::Time;
+use engine::event::{Event as EngineEvent, Observer, Served};
+use results::event::{Action, Event, What};
+use results::latency::{self, LatencyRecord, Writer};
+use results::phase::{Phase, Tracker};
+
+mod convert;
+
+/// Which part of a run it is; between the end of the warm-up and the end of the load, events tell the phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Nothing is counted yet.
+    WarmUp,
+    /// What the run is about.
+    Measured,
+    /// Nothing arrives any more.
+    Drain,
+}
+
+/// An [`Observer`] that keeps what it sees.
+#[derive(Debug)]
+pub struct Recorder {
+    tasks: BTreeMap<TaskId, usize>,
+    /// The end of the warm-up on the engine's clock, in microseconds.
+    origin_us: AtomicU64,
+    latency: Arc<latency::Recorder>,
+    /// One for each member that has served anything: its worker alone writes to it.
+    writers: RwLock<BTreeMap<MemberId, Mutex<Writer>>>,
+    journal: Mutex<Journal>,
+}
+
+#[derive(Debug)]
+struct Journal {
+    part: Part,
+    tracker: Tracker,
+    /// In the order of their arrival here, which is nearly that of their times.
+    events: Vec<(Time, What)>,
+}
+
+/// What was recorded.
+#[derive(Debug)]
+pub struct Record {
+    /// In the order of their times, relative to the origin.
+    pub events: Vec<Event>,
+    /// All latencies.
+    pub latency: LatencyRecord,
+}
+
+impl Recorder {
+    /// A recorder for these tasks that counts as late what took longer than `slo_us` microseconds.
+    #[must_use]
+    pub fn new(tasks: &[TaskId], slo_us: u64) -> Arc<Self> {
+        Arc::new(Self {
+            tasks: tasks.iter().cloned().zip(0..).collect(),
+            origin_us: AtomicU64::new(u64::MAX),
+            latency: latency::Recorder::new(tasks.len(), slo_us),
+            writers: RwLock::default(),
+            journal: Mutex::new(Journal {
+                part: Part::WarmUp,
+                tracker: Tracker::default(),
+                events: Vec::new(),
+            }),
+        })
+    }
+
+    /// Fixes the origin, before the first record arrives, and the window of records whose lateness is counted
+    /// (microseconds after the origin).
+    pub fn set_origin(&self, origin: Time, window_us: Option<(i64, i64)>) {
+        self.origin_us.store(origin.micros(), Ordering::Release);
+        if let Some((from, to)) = window_us {
+            self.latency.open_window(from, to);
+        }
+    }
+
+    /// Says which part of the run begins.
+    pub fn begin(&self, part: Part) {
+        let mut journal = lock(&self.journal);
+        journal.part = part;
+        self.latency.set_phase(journal.phase());
+    }
+
+    /// Writes down what the script did, at the time at which it was meant to.
+    pub fn scripted(&self, at: Time, action: Action, members: Vec<String>) {
+        lock(&self.journal).events.push((at, What::Scripted { action, members }));
+    }
+
+    /// The 99th percentile of service latency over the last few hundred milliseconds.
+    #[must_use]
+    pub fn recent_p99_ms(&self) -> f64 {
+        self.latency.recent().p99
+    }
+
+    /// Everything, once nobody is watched any more.
+    #[must_use]
+    pub fn finish(&self) -> Record {
+        let origin = self.origin_us.load(Ordering::Acquire);
+        // Writers hand over when they are dropped.
+        self.writers.write().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut events: Vec<Event> = std::mem::take(&mut lock(&self.journal).events)
+            .into_iter()
+            .map(|(at, what)| Event { at_us: relative(at, origin), what })
+            .collect();
+        events.sort_by_key(|event| event.at_us);
+        Record { events, latency: self.latency.finish() }
+    }
+}
+
+impl Journal {
+    fn phase(&self) -> Phase {
+        match self.part {
+            Part::WarmUp => Phase::WarmUp,
+            Part::Measured => self.tracker.phase(),
+            Part::Drain => Phase::Drain,
+        }
+    }
+}
+
+impl Observer for Recorder {
+    fn event(&self, at: Time, event: EngineEvent) {
+        let what = convert::what(event);
+        let mut journal = lock(&self.journal);
+        journal.tracker.observe(&what);
+        self.latency.set_phase(journal.phase());
+        journal.events.push((at, what));
+    }
+
+    fn served(&self, served: Served<'_>) {
+        let origin = self.origin_us.load(Ordering::Acquire);
+        let task = self.tasks.get(served.task).copied().unwrap_or(usize::MAX);
+        let record = |writer: &Mutex<Writer>| {
+            let service_us = served.at.micros() - served.began.micros().min(served.at.micros());
+            let intended = served.intended.iter().map(|at| relative(*at, origin));
+            lock(writer).record_turn(task, relative(served.at, origin), service_us, intended);
+        };
+        let writers = self.writers.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(writer) = writers.get(served.member) {
+            return record(writer);
+        }
+        drop(writers);
+        let mut writers = self.writers.write().unwrap_or_else(PoisonError::into_inner);
+        record(writers.entry(served.member.clone()).or_insert_with(|| Mutex::new(self.latency.writer())));
+    }
+}
+
+/// Microseconds from the origin; before it is known, everything lies far before it.
+fn relative(at: Time, origin_us: u64) -> i64 {
+    let signed = |us: u64| i64::try_from(us).unwrap_or(i64::MAX);
+    signed(at.micros()).saturating_sub(signed(origin_us))
+}
+
+/// A thread that panicked while it held the lock has left whole entries behind; the run is poisoned elsewhere.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

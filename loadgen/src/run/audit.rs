@@ -1,0 +1,87 @@
+//! The audit of a stopped application: every task's final copy against what its source said, and its log against the
+//! rule that nobody appends under an old epoch.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use assignor::TaskId;
+use engine::audit::{self, Audit};
+use engine::error::Error as EngineError;
+use engine::log::{FileLogs, LogDirectory, TaskLog};
+use engine::position::{Epoch, Offset};
+use engine::source::Sources;
+use engine::store::{RocksOptions, RocksStores, StoreDirectory};
+
+use crate::error::Error;
+use crate::process;
+use crate::scenario::Plan;
+use crate::workload;
+
+/// A task's final copy.
+#[derive(Clone, Debug)]
+pub(super) struct Final {
+    pub(super) task: TaskId,
+    /// The state directory of the instance that ran it last.
+    pub(super) state_dir: PathBuf,
+}
+
+/// What the audit found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) records: Audit,
+    /// Batches in a log whose epoch is older than one before it.
+    pub(super) stale_appends: u64,
+    /// Every task was there to be audited.
+    pub(super) complete: bool,
+}
+
+/// Audits every task, as many at a time as there are cores.
+pub(super) fn run(
+    plan: &Plan,
+    sources: &dyn Sources,
+    dir: &Path,
+    finals: &[Final],
+) -> Result<Outcome, Error> {
+    let logs = FileLogs::new(&dir.join("logs"), workload::engine_config(plan).log);
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Result<Outcome, EngineError>> = Mutex::new(Ok(Outcome::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..process::cores() {
+            scope.spawn(|| {
+                while let Some(copy) = finals.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let one = audit_task(copy, sources, &logs);
+                    let Ok(mut found) = found.lock() else { return };
+                    match (&mut *found, one) {
+                        (Ok(sum), Ok((records, stale))) => {
+                            sum.records += records;
+                            sum.stale_appends += stale;
+                        }
+                        (Ok(_), Err(error)) => *found = Err(error),
+                        (Err(_), _) => return,
+                    }
+                }
+            });
+        }
+    });
+    let outcome = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())?;
+    Ok(Outcome { complete: finals.len() == plan.tasks as usize, ..outcome })
+}
+
+fn audit_task(copy: &Final, sources: &dyn Sources, logs: &FileLogs) -> Result<(Audit, u64), EngineError> {
+    let store = RocksStores::new(&copy.state_dir, &RocksOptions::default())?.open(&copy.task)?;
+    let records = audit::audit(&copy.task, sources, &*store)?;
+    store.close()?;
+    Ok((records, stale_appends(&*logs.log(&copy.task)?)?))
+}
+
+/// Batches whose epoch is older than one before them: the fence let somebody through.
+fn stale_appends(log: &dyn TaskLog) -> Result<u64, EngineError> {
+    let mut reader = log.read(Offset(0))?;
+    let (mut newest, mut stale) = (Epoch(0), 0);
+    while let Some(batch) = reader.next()? {
+        stale += u64::from(batch.epoch() < newest);
+        newest = newest.max(batch.epoch());
+    }
+    Ok(stale)
+}

@@ -1,0 +1,121 @@
+//! Preloaded changelogs, made once and copied for every run: what they hold depends on neither seed nor strategy.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use assignor::TaskId;
+use engine::error::Error as EngineError;
+use engine::log::{FileLogs, LogDirectory};
+use engine::preload::preload;
+use engine::source::Sources;
+
+use crate::error::Error;
+use crate::process;
+use crate::scenario::Plan;
+use crate::stop::Stop;
+use crate::watch::{Glance, Stage, Watcher};
+use crate::workload::{self, Workload};
+
+/// A folder with the preloaded changelog of every task.
+#[derive(Debug)]
+pub(super) struct Template {
+    logs: PathBuf,
+}
+
+impl Template {
+    /// Preloads under `dir`. `None` if it was stopped.
+    pub(super) fn make(
+        plan: &Plan,
+        dir: &Path,
+        watcher: &dyn Watcher,
+        stop: &Stop,
+    ) -> Result<Option<Self>, Error> {
+        let logs = dir.join("preloaded");
+        fs::create_dir_all(&logs).map_err(Error::io(&logs))?;
+        if !plan.state.preload {
+            return Ok(Some(Self { logs }));
+        }
+        watcher.stage(Stage::Preload, None);
+        // Any seed: it draws live records alone.
+        let sources = Workload::new(plan, 0)?.sources();
+        let settings = workload::engine_config(plan);
+        let directory = FileLogs::new(&logs, settings.log);
+        let job = Job {
+            tasks: workload::tasks(plan),
+            next: AtomicUsize::new(0),
+            done: AtomicU64::new(0),
+            failure: Mutex::new(None),
+        };
+        let total: u64 = job.tasks.iter().map(|task| sources.preloaded(task)).sum();
+        let tell = |done: u64| {
+            watcher.glance(&Glance { done: Some(done as f64 / total.max(1) as f64), ..Glance::default() });
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..process::cores() {
+                scope.spawn(|| job.work(&directory, &*sources, &settings, stop, &tell));
+            }
+        });
+        match job.failure.into_inner() {
+            Ok(Some(error)) => Err(error.into()),
+            _ if stop.requested() => Ok(None),
+            _ => Ok(Some(Self { logs })),
+        }
+    }
+
+    /// Copies the changelogs to where a cluster in `dir` looks for them.
+    pub(super) fn copy_to(&self, dir: &Path) -> Result<(), Error> {
+        copy(&self.logs, &dir.join("logs"))
+    }
+}
+
+/// Tasks that threads take turns to preload.
+struct Job {
+    tasks: Vec<TaskId>,
+    next: AtomicUsize,
+    done: AtomicU64,
+    failure: Mutex<Option<EngineError>>,
+}
+
+impl Job {
+    fn work(
+        &self,
+        directory: &FileLogs,
+        sources: &dyn Sources,
+        settings: &engine::config::EngineConfig,
+        stop: &Stop,
+        tell: &(dyn Fn(u64) + Sync),
+    ) {
+        while let Some(task) = self.tasks.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            let mut before = 0;
+            let mut progress = |done: u64| {
+                let all = self.done.fetch_add(done - before, Ordering::Relaxed) + done - before;
+                before = done;
+                tell(all);
+                !stop.requested()
+            };
+            let outcome = directory.log(task).map_err(EngineError::from).and_then(|log| {
+                preload(task, &*log, sources, &mut *settings.processor.make(), &mut progress)
+            });
+            if let (Err(error), Ok(mut failure)) = (outcome, self.failure.lock()) {
+                failure.get_or_insert(error);
+                return;
+            }
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    fs::create_dir_all(to).map_err(Error::io(to))?;
+    for entry in fs::read_dir(from).map_err(Error::io(from))? {
+        let entry = entry.map_err(Error::io(from))?;
+        let target = to.join(entry.file_name());
+        if entry.file_type().map_err(Error::io(entry.path()))?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target).map_err(Error::io(&target))?;
+        }
+    }
+    Ok(())
+}

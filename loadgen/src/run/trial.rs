@@ -1,0 +1,411 @@
+//! One trial: a fresh application goes through the scenario under one strategy.
+//!
+//! Instances start and restore until the group is at rest; then load begins. The end of the warm-up, the origin, is
+//! fixed before the first record arrives, and everything in the script happens at its own time after it.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use assignor::{InstanceId, MemberId, Strategy};
+use engine::clock::{Clock, RealClock, Time};
+use engine::cluster::{Cluster, ClusterConfig, Parts, Status};
+use engine::event::Observer;
+use engine::task::NeverBreaks;
+use results::event::Action;
+use results::timeline::Sample;
+
+use super::audit::{self, Final};
+use crate::error::Error;
+use crate::process::{self, ProcessMeter, Usage};
+use crate::record::{Part, Record, Recorder};
+use crate::scenario::{Act, Instances, Plan, Target};
+use crate::stop::Stop;
+use crate::watch::{Glance, Stage, Watcher};
+use crate::workload::{self, Workload};
+use crate::{wall, watch};
+
+/// How often the run is looked at; the results' intervals are as long.
+const TICK: Duration = Duration::from_millis(100);
+/// Load begins this long after the group has come to rest, so that the origin is known before it does.
+const HEAD_START: Duration = Duration::from_millis(50);
+/// A group that is not at rest after this long never will be.
+const SETTLE_LIMIT: Duration = Duration::from_secs(900);
+/// Backlog is served for this long after the load has ended, and for as long as a crash may go unnoticed.
+const DRAIN_LIMIT: Duration = Duration::from_secs(30);
+
+/// What one trial needs.
+pub(super) struct Trial<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) strategy: Arc<dyn Strategy>,
+    pub(super) workload: Workload,
+    /// Holds the preloaded changelogs; the application's state goes there too.
+    pub(super) dir: &'a Path,
+    pub(super) watcher: &'a dyn Watcher,
+    pub(super) stop: &'a Stop,
+}
+
+/// What one trial left behind.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) record: Record,
+    pub(super) audit: audit::Outcome,
+    pub(super) played: Played,
+}
+
+/// What whoever directed the trial knows of it.
+#[derive(Debug)]
+pub(super) struct Played {
+    pub(super) samples: Vec<Sample>,
+    /// Instance of every member there ever was.
+    pub(super) instances: Vec<(MemberId, InstanceId)>,
+    /// Those who were asked to leave or crashed.
+    pub(super) gone: Vec<MemberId>,
+    /// When the load ended and when the run did, after the origin.
+    pub(super) duration_us: i64,
+    pub(super) end_us: i64,
+    pub(super) undrained: u64,
+    /// CPU time over wall time and cores while it was measured.
+    pub(super) cpu_share: f64,
+    pub(super) rss_bytes_max: u64,
+    /// Wall time of the origin.
+    pub(super) origin: SystemTime,
+    /// How much later than planned the script acted at worst.
+    pub(super) latest_act: Duration,
+    /// It was stopped by the user.
+    pub(super) stopped: bool,
+    /// It was ended by a failure.
+    pub(super) failure: Option<Error>,
+}
+
+impl Trial<'_> {
+    /// Runs it. `None` if it was stopped before anything was measured.
+    pub(super) fn run(&self) -> Result<Option<Measured>, Error> {
+        let recorder = Recorder::new(
+            &workload::tasks(self.plan),
+            u64::try_from(self.plan.slo.as_micros()).unwrap_or(u64::MAX),
+        );
+        let clock = Arc::new(RealClock::start());
+        let cluster = self.open(&clock, &recorder)?;
+        let mut live = Live::new(self, &cluster, clock, recorder.clone());
+        let played = live.play();
+        let played = live.finish(played);
+        // Owners are known until the cluster is stopped, their copies are closed when it is.
+        let owners: Vec<Final> = cluster
+            .owners()
+            .into_iter()
+            .map(|(task, instance)| Final { task, state_dir: cluster.state_dir(&instance) })
+            .collect();
+        let stopped = cluster.stop();
+        let Some(mut played) = played? else {
+            stopped?;
+            return Ok(None);
+        };
+        played.failure = played.failure.or(stopped.err().map(Error::from));
+        let record = recorder.finish();
+        let mut audit = audit::Outcome::default();
+        if played.failure.is_none() {
+            self.watcher.stage(Stage::Audit, None);
+            audit = audit::run(self.plan, &*self.workload.sources(), self.dir, &owners)?;
+        }
+        Ok(Some(Measured { record, audit, played }))
+    }
+
+    fn open(&self, clock: &Arc<RealClock>, recorder: &Arc<Recorder>) -> Result<Cluster, Error> {
+        let config = ClusterConfig {
+            tasks: workload::task_specs(self.plan),
+            group: self.plan.group.clone(),
+            strategy: self.strategy.clone(),
+            engine: workload::engine_config(self.plan),
+            dir: self.dir.to_owned(),
+        };
+        let parts = Parts {
+            clock: clock.clone(),
+            sources: self.workload.sources(),
+            observer: recorder.clone() as Arc<dyn Observer>,
+            breaker: Arc::new(NeverBreaks),
+        };
+        Ok(Cluster::open(config, parts)?)
+    }
+}
+
+/// Why waiting ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woke {
+    /// What was waited for has come.
+    Done,
+    /// The time has come.
+    Deadline,
+    /// The user wants it to stop.
+    Stopped,
+}
+
+/// A trial while it runs.
+struct Live<'a> {
+    trial: &'a Trial<'a>,
+    cluster: &'a Cluster,
+    clock: Arc<RealClock>,
+    recorder: Arc<Recorder>,
+    meter: ProcessMeter,
+    instances: Vec<(MemberId, InstanceId)>,
+    gone: Vec<MemberId>,
+    samples: Vec<Sample>,
+    next_tick: Time,
+    /// The last look: when, records served until then, CPU time until then.
+    last: (Time, u64, Usage),
+    stage: (Time, Option<Duration>),
+    origin: Option<Origin>,
+    load_end: Time,
+    /// CPU time and moment at the end of the load.
+    used: Option<(Usage, Time)>,
+    latest_act: Duration,
+}
+
+/// The end of the warm-up.
+#[derive(Clone, Copy)]
+struct Origin {
+    at: Time,
+    wall: SystemTime,
+    usage: Usage,
+}
+
+impl<'a> Live<'a> {
+    fn new(
+        trial: &'a Trial<'a>,
+        cluster: &'a Cluster,
+        clock: Arc<RealClock>,
+        recorder: Arc<Recorder>,
+    ) -> Self {
+        Self {
+            trial,
+            cluster,
+            clock,
+            recorder,
+            meter: ProcessMeter::new(),
+            instances: Vec::new(),
+            gone: Vec::new(),
+            samples: Vec::new(),
+            next_tick: Time::ZERO,
+            last: (Time::ZERO, 0, Usage::default()),
+            stage: (Time::ZERO, None),
+            origin: None,
+            load_end: Time::NEVER,
+            used: None,
+            latest_act: Duration::ZERO,
+        }
+    }
+
+    /// From the first instance to the end of the drain. `Woke::Stopped` if the user stopped it.
+    fn play(&mut self) -> Result<Woke, Error> {
+        let plan = self.trial.plan;
+        self.enter(Stage::Settle, None);
+        for instances in &plan.instances {
+            self.start(*instances)?;
+        }
+        if self.settle()? == Woke::Stopped {
+            return Ok(Woke::Stopped);
+        }
+
+        let begin = self.clock.now() + HEAD_START;
+        let origin = begin + plan.warm_up;
+        self.load_end = origin + plan.duration;
+        let window = plan.events.first().map(|event| (micros(event.time), micros(plan.duration)));
+        self.recorder.set_origin(origin, window);
+        self.trial.workload.end(self.load_end);
+        self.trial.workload.begin(begin);
+        self.enter(Stage::WarmUp, Some(plan.warm_up));
+        if self.follow(origin, |_| false)? == Woke::Stopped {
+            return Ok(Woke::Stopped);
+        }
+
+        self.recorder.begin(Part::Measured);
+        self.origin = Some(Origin { at: origin, wall: wall::now(), usage: self.meter.look() });
+        self.enter(Stage::Measure, Some(plan.duration));
+        for event in &plan.events {
+            let due = origin + event.time;
+            if self.follow(due, |_| false)? == Woke::Stopped {
+                return Ok(Woke::Stopped);
+            }
+            self.latest_act = self.latest_act.max(self.clock.now().since(due));
+            self.act(due, &event.act)?;
+        }
+        if self.follow(self.load_end, |_| false)? == Woke::Stopped {
+            return Ok(Woke::Stopped);
+        }
+        self.drain()
+    }
+
+    fn settle(&mut self) -> Result<Woke, Error> {
+        let tasks = self.trial.plan.tasks as usize;
+        let at_rest =
+            |status: &Status| status.balanced && status.running == tasks && status.replays.is_empty();
+        let woke = self.follow(self.clock.now() + SETTLE_LIMIT, at_rest)?;
+        if woke == Woke::Deadline {
+            let status = self.cluster.status();
+            let (running, balanced) = (status.running, status.balanced);
+            return Err(Error::NotSettled { after: SETTLE_LIMIT, running, tasks, balanced });
+        }
+        Ok(woke)
+    }
+
+    fn drain(&mut self) -> Result<Woke, Error> {
+        self.used = Some((self.meter.look(), self.clock.now()));
+        self.recorder.begin(Part::Drain);
+        self.enter(Stage::Drain, None);
+        let tasks = self.trial.plan.tasks as usize;
+        let limit = DRAIN_LIMIT + self.trial.plan.group.session_timeout;
+        self.follow(self.clock.now() + limit, |status| status.backlog == 0 && status.running == tasks)
+    }
+
+    /// What is left of the run once it has been played, stopped or broken off.
+    fn finish(&mut self, played: Result<Woke, Error>) -> Result<Option<Played>, Error> {
+        let now = self.clock.now();
+        self.trial.workload.end(now.min(self.load_end));
+        let (stopped, failure) = match played {
+            Ok(woke) => (woke == Woke::Stopped, None),
+            Err(error) => (false, Some(error)),
+        };
+        let Some(origin) = self.origin else {
+            return failure.map_or(Ok(None), Err);
+        };
+        let (usage, until) = self.used.unwrap_or_else(|| (self.meter.look(), now));
+        let busy = usage.cpu.saturating_sub(origin.usage.cpu).as_secs_f64();
+        let available = until.since(origin.at).as_secs_f64() * f64::from(process::cores());
+        let samples = std::mem::take(&mut self.samples);
+        Ok(Some(Played {
+            rss_bytes_max: samples.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
+            samples,
+            instances: std::mem::take(&mut self.instances),
+            gone: std::mem::take(&mut self.gone),
+            duration_us: micros(now.min(self.load_end).since(origin.at)),
+            end_us: micros(now.since(origin.at)),
+            undrained: self.cluster.status().backlog,
+            cpu_share: if available > 0.0 { busy / available } else { 0.0 },
+            origin: origin.wall,
+            latest_act: self.latest_act,
+            stopped,
+            failure,
+        }))
+    }
+
+    fn enter(&mut self, stage: Stage, lasting: Option<Duration>) {
+        self.stage = (self.clock.now(), lasting);
+        self.trial.watcher.stage(stage, lasting);
+    }
+
+    /// Waits for `deadline`, for `done`, or to be stopped, and looks at the run every tick.
+    fn follow(&mut self, deadline: Time, done: impl Fn(&Status) -> bool) -> Result<Woke, Error> {
+        loop {
+            let now = self.clock.now();
+            if now >= self.next_tick {
+                let status = self.cluster.status();
+                self.look(&status);
+                self.next_tick = now + TICK;
+                if let Some(error) = self.cluster.failure() {
+                    return Err(error.into());
+                }
+                if done(&status) {
+                    return Ok(Woke::Done);
+                }
+            }
+            if now >= deadline {
+                return Ok(Woke::Deadline);
+            }
+            if self.trial.stop.wait_until(self.clock.instant(self.next_tick.min(deadline))) {
+                return Ok(Woke::Stopped);
+            }
+        }
+    }
+
+    fn look(&mut self, status: &Status) {
+        let usage = self.meter.look();
+        let (then, served, used) = std::mem::replace(&mut self.last, (status.at, status.served, usage));
+        let seconds = status.at.since(then).as_secs_f64().max(1e-3);
+        let (began, lasting) = self.stage;
+        if let Some(origin) = self.origin {
+            self.samples.push(Sample {
+                at_us: micros(status.at.since(origin.at)),
+                backlog: status.backlog,
+                cpu_percent: usage.cpu.saturating_sub(used.cpu).as_secs_f64() / seconds * 100.0,
+                rss_bytes: usage.rss_bytes,
+                ..Sample::default()
+            });
+        }
+        self.trial.watcher.glance(&Glance {
+            done: lasting
+                .map(|lasting| status.at.since(began).as_secs_f64() / lasting.as_secs_f64().max(1e-3)),
+            rate: (status.served.saturating_sub(served)) as f64 / seconds,
+            backlog: status.backlog,
+            p99_ms: self.recorder.recent_p99_ms(),
+            running: status.running,
+            members: status.members,
+            replays: status.replays.clone(),
+        });
+    }
+
+    fn start(&mut self, instances: Instances) -> Result<Vec<String>, Error> {
+        let mut started = Vec::new();
+        for _ in 0..instances.count {
+            let new = self.cluster.start(instances.workers, 1)?;
+            started.extend(new.members.iter().map(ToString::to_string));
+            self.instances.extend(new.members.into_iter().map(|member| (member, new.instance.clone())));
+        }
+        Ok(started)
+    }
+
+    fn act(&mut self, due: Time, act: &Act) -> Result<(), Error> {
+        let (action, members) = match act {
+            Act::Start(instances) => (Action::Start, self.start(*instances)?),
+            Act::Leave(members) => {
+                for member in members {
+                    self.cluster.leave(member)?;
+                    self.gone.push(member.clone());
+                }
+                (Action::Leave, names(members))
+            }
+            Act::Crash(targets) => {
+                let mut crashed = Vec::new();
+                for target in targets {
+                    crashed.extend(self.crash(target)?);
+                }
+                let members = names(&crashed);
+                self.gone.extend(crashed);
+                (Action::Crash, members)
+            }
+            Act::Stall { members, lasting } => {
+                for member in members {
+                    self.cluster.stall(member, *lasting)?;
+                }
+                (Action::Stall, names(members))
+            }
+        };
+        let origin = self.origin.map_or(due, |origin| origin.at);
+        self.trial.watcher.scripted(due.since(origin), &watch::describe(action, &members));
+        self.recorder.scripted(due, action, members);
+        Ok(())
+    }
+
+    /// Crashes a member, or an instance with all its members that are still there.
+    fn crash(&self, target: &Target) -> Result<Vec<MemberId>, Error> {
+        match target {
+            Target::Member(member) => {
+                self.cluster.crash_member(member)?;
+                Ok(vec![member.clone()])
+            }
+            Target::Instance(instance) => {
+                let there = self.cluster.members().into_iter().filter(|(_, of)| of == instance);
+                let members = there.map(|(member, _)| member).collect();
+                self.cluster.crash(instance)?;
+                Ok(members)
+            }
+        }
+    }
+}
+
+fn names(members: &[MemberId]) -> Vec<String> {
+    members.iter().map(ToString::to_string).collect()
+}
+
+fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,196 @@
+//! `understudy run`: scenarios under strategies, measured, written down, shown.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use assignor::Strategy;
+use loadgen::environment::{disk, environment};
+use loadgen::output::{Output, RESULT};
+use loadgen::run::{self, Ending, Request};
+use loadgen::scenario::{self, Load, Plan};
+use loadgen::stop::Stop;
+use loadgen::{strategies, wall};
+use results::report::text::{self, Style};
+use results::schema::{RunFile, SCHEMA};
+
+use crate::cli::RunArgs;
+use crate::exit::{self, Failure, Outcome};
+use crate::interrupt;
+use crate::progress::Display;
+
+/// A scenario that is ready to be run, and where its result will go.
+struct Job {
+    plan: Plan,
+    output: Output,
+}
+
+/// Runs every scenario; nothing starts before all input has been found usable.
+pub(crate) fn run(args: &RunArgs) -> Result<Outcome, Failure> {
+    let strategies = strategies::parse(&args.strategy).map_err(Failure::unusable)?;
+    let plans = args
+        .scenarios
+        .iter()
+        .map(|scenario| scenario::load(scenario, &args.set))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(Failure::unusable)?;
+    let started = wall::now();
+    let mut jobs = Vec::new();
+    for plan in plans {
+        let dir = folder(args, &plan, started);
+        if jobs.iter().any(|job: &Job| job.output.dir() == dir) {
+            return Err(Failure::Unusable(anyhow!("scenario {} is named twice", plan.name)));
+        }
+        check_space(&plan, &dir)?;
+        let output = Output::prepare(&dir).map_err(Failure::unusable)?;
+        jobs.push(Job { plan, output });
+    }
+
+    let stop = interrupt::install().map_err(Failure::Run)?;
+    let display = Display::new();
+    let mut worst = Outcome::Fine;
+    for job in jobs {
+        let mut result = heading(args, &job.plan, &strategies, &job.output, started);
+        match run_job(job, args, &strategies, &display, &stop, &mut result)? {
+            Outcome::Interrupted => return Ok(Outcome::Interrupted),
+            Outcome::Failed => worst = Outcome::Failed,
+            Outcome::Fine => {}
+        }
+    }
+    Ok(worst)
+}
+
+/// Where a scenario's result goes.
+fn folder(args: &RunArgs, plan: &Plan, started: std::time::SystemTime) -> PathBuf {
+    match &args.out {
+        Some(dir) if args.scenarios.len() == 1 => dir.clone(),
+        Some(dir) => dir.join(&plan.name),
+        None => Path::new("understudy-runs").join(format!("{}-{}", wall::utc_compact(started), plan.name)),
+    }
+}
+
+/// Changelogs are kept twice, and stores take as much again on the instances that a task visits.
+const COPIES: u64 = 4;
+
+fn check_space(plan: &Plan, dir: &Path) -> Result<(), Failure> {
+    let need = plan.preload_bytes().saturating_mul(COPIES);
+    match disk(dir) {
+        Some(disk) if disk.free_bytes < need => Err(Failure::Unusable(anyhow!(
+            "scenario {} needs about {:.1} GB of disk, and {} has {:.1} GB free; choose another disk with --out, or \
+             lower state.keys, state.value_bytes or state.updates_per_key",
+            plan.name,
+            need as f64 / 1e9,
+            dir.display(),
+            disk.free_bytes as f64 / 1e9,
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn heading(
+    args: &RunArgs,
+    plan: &Plan,
+    strategies: &[Arc<dyn Strategy>],
+    output: &Output,
+    started: std::time::SystemTime,
+) -> RunFile {
+    let mut scenario = plan.document.clone();
+    scenario.insert("name".to_owned(), plan.name.clone().into());
+    let mut warnings = plan.notes.clone();
+    if cfg!(debug_assertions) {
+        warnings.push("a debug build: its figures mean nothing; build with --release".to_owned());
+    }
+    RunFile {
+        schema: SCHEMA.to_owned(),
+        title: plan.title.clone(),
+        command: command(args, plan, strategies),
+        started: wall::utc(started),
+        scenario,
+        environment: environment(output.dir()),
+        paired: true,
+        incomplete: true,
+        warnings,
+        restore_ceiling: None,
+        runs: Vec::new(),
+    }
+}
+
+/// The arguments that reproduce it.
+fn command(args: &RunArgs, plan: &Plan, strategies: &[Arc<dyn Strategy>]) -> Vec<String> {
+    let names: Vec<String> = strategies.iter().map(|strategy| strategy.name()).collect();
+    let scenario = args.scenarios.iter().find(|scenario| {
+        Path::new(scenario).file_stem().is_some_and(|stem| stem.to_string_lossy() == plan.name)
+    });
+    let mut command: Vec<String> = ["understudy", "run"].map(String::from).to_vec();
+    command.push(scenario.unwrap_or(&plan.name).clone());
+    command.extend(["--strategy".to_owned(), names.join(",")]);
+    command.extend(["--trials".to_owned(), args.trials.to_string()]);
+    command.extend(["--seed".to_owned(), args.seed.to_string()]);
+    for set in &args.set {
+        command.extend(["--set".to_owned(), set.clone()]);
+    }
+    command
+}
+
+fn run_job(
+    job: Job,
+    args: &RunArgs,
+    strategies: &[Arc<dyn Strategy>],
+    display: &Display,
+    stop: &Stop,
+    result: &mut RunFile,
+) -> Result<Outcome, Failure> {
+    let Job { plan, mut output } = job;
+    display.title(&plan);
+    let work = output.work_dir().context("no folder for state").map_err(Failure::Run)?;
+    let guard = interrupt::guard(work.path());
+    let request =
+        Request { plan: &plan, strategies, trials: args.trials, seed: args.seed, work_dir: work.path() };
+    let ending = run::run(&request, display, stop, &mut |finished| output.add(finished, result));
+    display.clear();
+    let removed = work.close();
+    drop(guard);
+
+    let ending = ending.map_err(Failure::run)?;
+    result.incomplete = !matches!(ending, Ending::Complete);
+    if !result.runs.is_empty() {
+        output.save(result).map_err(Failure::run)?;
+        show(&plan, &output, result);
+    }
+    removed.context("the folder of the run's state can't be removed").map_err(Failure::Run)?;
+    match ending {
+        Ending::Failed(error) => Err(Failure::Run(anyhow::Error::new(error).context(kept(result)))),
+        Ending::Stopped => {
+            exit::complain(&format!("stopped: {}", kept(result)));
+            Ok(Outcome::Interrupted)
+        }
+        Ending::Complete if result.runs.iter().any(|run| !run.audit.passed) => {
+            exit::complain("a run failed its audit: it is void, and so is every figure of it");
+            Ok(Outcome::Failed)
+        }
+        Ending::Complete => Ok(Outcome::Fine),
+    }
+}
+
+fn kept(result: &RunFile) -> &'static str {
+    if result.runs.is_empty() { "nothing had been measured yet" } else { "what was measured is kept" }
+}
+
+fn show(plan: &Plan, output: &Output, result: &RunFile) {
+    let width = terminal_width();
+    exit::say(text::render(result, Style { width, color: exit::styled(&io::stdout()) }).trim_end());
+    let recorded = match &plan.load {
+        Load::Recorded { file } => format!("recorded load: {}\n", file.display()),
+        Load::Synthetic { .. } => String::new(),
+    };
+    exit::say(&format!(
+        "\n{recorded}results: {}  (latency-*.hlog, timeline.csv beside it)",
+        output.dir().join(RESULT).display()
+    ));
+}
+
+/// Columns of the terminal, or of a page where nobody looks.
+fn terminal_width() -> u16 {
+    terminal_size::terminal_size_of(io::stdout()).map_or(100, |(width, _)| width.0)
+}
