@@ -9,10 +9,11 @@ use assignor::TaskId;
 
 use crate::clock::Time;
 use crate::error::{Error, StoreError};
+use crate::log::batch::Entries;
 use crate::log::{BatchBuilder, Resume, TaskLog};
 use crate::position::Claim;
 use crate::source::{Records, Sources};
-use crate::store::{Checkpoint, SortedEntries, Store, Updates};
+use crate::store::ReadState;
 use crate::task::processor::Processor;
 
 /// Records of one batch.
@@ -45,10 +46,9 @@ pub fn preload(
         batch.clear();
         source.poll(Time::ZERO, max, &mut records)?;
         processor.process(&records, &state, &mut batch)?;
-        let resume = Resume { source_offset: source.position(), stream_time: Time::ZERO, epoch };
-        batch.finish(resume);
-        let offset = log.append(epoch, &batch)?;
-        state.write(&mut batch.updates(), Checkpoint { offset, epoch, resume })?;
+        batch.finish(Resume { source_offset: source.position(), stream_time: Time::ZERO, epoch });
+        log.append(epoch, &batch)?;
+        state.apply(batch.updates());
         if !progress(source.position()) {
             break;
         }
@@ -58,59 +58,33 @@ pub fn preload(
 
 /// The state while preloading: a table in memory, dropped afterwards.
 #[derive(Debug, Default)]
-struct Latest {
-    values: HashMap<Box<[u8]>, Box<[u8]>>,
-    checkpoint: Checkpoint,
+struct Latest(HashMap<Box<[u8]>, Box<[u8]>>);
+
+impl Latest {
+    fn apply(&mut self, updates: Entries<'_>) {
+        for (key, value) in updates {
+            match (value, self.0.get_mut(key)) {
+                (Some(value), Some(held)) if held.len() == value.len() => held.copy_from_slice(value),
+                (Some(value), _) => drop(self.0.insert(key.into(), value.into())),
+                (None, _) => drop(self.0.remove(key)),
+            }
+        }
+    }
 }
 
-impl Store for Latest {
-    fn checkpoint(&self) -> Checkpoint {
-        self.checkpoint
-    }
-
+impl ReadState for Latest {
     fn get_many(
         &self,
         keys: &[&[u8]],
         visit: &mut dyn FnMut(usize, Option<&[u8]>),
     ) -> Result<(), StoreError> {
         for (index, &key) in keys.iter().enumerate() {
-            visit(index, self.values.get(key).map(AsRef::as_ref));
+            visit(index, self.0.get(key).map(AsRef::as_ref));
         }
-        Ok(())
-    }
-
-    fn write(&mut self, updates: &mut Updates<'_>, to: Checkpoint) -> Result<(), StoreError> {
-        for (key, value) in updates {
-            match (value, self.values.get_mut(key)) {
-                (Some(value), Some(held)) if held.len() == value.len() => held.copy_from_slice(value),
-                (Some(value), _) => drop(self.values.insert(key.into(), value.into())),
-                (None, _) => drop(self.values.remove(key)),
-            }
-        }
-        self.checkpoint = to;
-        Ok(())
-    }
-
-    fn ingest(&mut self, chunk: &mut SortedEntries<'_>, to: Checkpoint) -> Result<(), StoreError> {
-        self.write(chunk, to)
-    }
-
-    fn scan(&self, visit: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), StoreError> {
-        let mut sorted: Vec<_> = self.values.iter().collect();
-        sorted.sort_unstable();
-        sorted.into_iter().for_each(|(key, value)| visit(key, value));
         Ok(())
     }
 
     fn location(&self) -> PathBuf {
         PathBuf::from("(preload)")
-    }
-
-    fn size_bytes(&self) -> u64 {
-        self.values.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>() as u64
-    }
-
-    fn close(self: Box<Self>) -> Result<(), StoreError> {
-        Ok(())
     }
 }

@@ -1,122 +1,139 @@
-//! The bulk phase: a chunk of the log becomes one sorted file with the latest value of each key.
+//! The bulk phase: a stretch of the log becomes sorted files with the latest value of each key, ingested at once.
+//!
+//! The log is read once for an index of keys, and again, a few times at most, for the values that survive: it is
+//! the one place where all of them are, so that the memory of a stretch is bounded by a setting, and what is written
+//! is free of overlaps however often each key was updated. Files are written by this thread and one helper.
 
-use super::Progress;
-use crate::error::Error;
-use crate::log::LogReader;
+use std::thread;
+
+use super::index::{Index, Layout, Piece};
+use super::{Progress, ReplayOptions};
+use crate::error::{Error, StoreError};
+use crate::log::{LogReader, TaskLog};
 use crate::position::Offset;
-use crate::store::{Checkpoint, Store};
+use crate::store::{Checkpoint, Part, PartWriter, Store};
 
-/// Records of the log on their way into the store.
-#[derive(Debug, Default)]
-pub(super) struct Chunk {
-    /// Keys and values, one record after another.
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-    /// Where the store stands once the chunk is in it; `None` while the chunk is empty.
-    to: Option<Checkpoint>,
+/// A stretch is at most this many times as long as there is memory: each time costs a pass over the log.
+const MOST_PASSES: u64 = 4;
+/// Pieces loaded in one pass; as many again may wait to be written.
+const LOADED: usize = 3;
+
+/// A stretch of the log on its way into the store.
+#[derive(Debug)]
+pub(super) struct Stretch {
+    from: Offset,
+    /// Where the store stands once the stretch is in it.
+    to: Checkpoint,
+    index: Index,
+    bytes: u64,
 }
 
-/// A record of the chunk.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    /// The key's first 16 bytes as a number, zero-padded: most comparisons end here.
-    prefix: u128,
-    /// Where the key starts; later records start further on.
-    at: u32,
-    key_bytes: u16,
-    /// `u32::MAX` for a deletion.
-    value_bytes: u32,
-}
-
-const DELETED: u32 = u32::MAX;
-
-impl Chunk {
-    pub(super) fn is_empty(&self) -> bool {
-        self.to.is_none()
-    }
-
-    /// Memory in use.
-    pub(super) fn bytes(&self) -> usize {
-        self.bytes.len() + self.entries.len() * size_of::<Entry>()
+impl Stretch {
+    pub(super) fn new(from: Checkpoint) -> Self {
+        Self { from: from.offset, to: from, index: Index::default(), bytes: 0 }
     }
 
     /// The offset up to which the log has been read.
-    pub(super) fn end(&self) -> Option<Offset> {
-        self.to.map(|to| to.offset)
+    pub(super) fn end(&self) -> Offset {
+        self.to.offset
     }
 
-    /// Reads about `max_bytes`, but stops when the chunk has `chunk_bytes`.
+    /// Whether it takes no more; it always takes a first batch.
+    pub(super) fn is_full(&self, options: &ReplayOptions) -> bool {
+        let memory = options.memory_bytes;
+        if self.bytes == 0 {
+            return false;
+        }
+        self.index.records() >= memory / Index::RECORD_BYTES
+            || self.bytes >= (MOST_PASSES * memory as u64).min(u64::from(u32::MAX / 2))
+    }
+
+    /// Reads about `max_bytes`.
     pub(super) fn read(
         &mut self,
         reader: &mut dyn LogReader,
-        from: Checkpoint,
         max_bytes: u64,
-        chunk_bytes: usize,
+        options: &ReplayOptions,
     ) -> Result<Progress, Error> {
         let mut done = Progress::default();
-        while done.bytes < max_bytes.max(1) && self.bytes() < chunk_bytes {
+        while done.bytes < max_bytes.max(1) && !self.is_full(options) {
             let Some(batch) = reader.next()? else {
                 done.at_end = true;
                 break;
             };
-            for (key, value) in batch.updates() {
-                self.push(key, value);
-            }
-            self.to = Some(self.to.unwrap_or(from).after(&batch));
+            self.index.push(batch.updates());
+            self.to = self.to.after(&batch);
+            self.bytes += batch.bytes() as u64;
             done.records += u64::from(batch.records());
             done.bytes += batch.bytes() as u64;
         }
         Ok(done)
     }
 
-    fn push(&mut self, key: &[u8], value: Option<&[u8]>) {
-        let at = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(key);
-        self.bytes.extend_from_slice(value.unwrap_or_default());
-        let value_bytes = value.map_or(DELETED, |value| value.len() as u32);
-        self.entries.push(Entry { prefix: prefix(key), at, key_bytes: key.len() as u16, value_bytes });
-    }
-
-    /// Brings the chunk into the store, and empties it.
-    pub(super) fn ingest(&mut self, store: &mut dyn Store) -> Result<(), Error> {
-        let Some(to) = self.to.take() else { return Ok(()) };
-        let bytes = &self.bytes;
-        self.entries.sort_unstable_by(|a, b| {
-            a.prefix.cmp(&b.prefix).then_with(|| a.key(bytes).cmp(b.key(bytes))).then_with(|| a.at.cmp(&b.at))
-        });
-        let mut entries = self.entries.iter().peekable();
-        let mut latest = std::iter::from_fn(|| {
-            let mut entry = entries.next()?;
-            while let Some(later) = entries.next_if(|next| next.same_key(entry, bytes)) {
-                entry = later;
-            }
-            Some((entry.key(bytes), entry.value(bytes)))
-        });
-        store.ingest(&mut latest, to)?;
-        self.bytes.clear();
-        self.entries.clear();
+    /// Brings it into the store.
+    pub(super) fn ingest(
+        self,
+        log: &dyn TaskLog,
+        store: &mut dyn Store,
+        options: &ReplayOptions,
+    ) -> Result<(), Error> {
+        let layout = self.index.layout(options.memory_bytes / (2 * LOADED));
+        let writer = store.part_writer();
+        let parts = write(log, self.from..self.to.offset, &layout, &*writer, options.helper)?;
+        store.ingest(parts, self.to)?;
         Ok(())
     }
 }
 
-impl Entry {
-    fn key<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
-        &bytes[self.at as usize..][..usize::from(self.key_bytes)]
-    }
-
-    fn value<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        let start = self.at as usize + usize::from(self.key_bytes);
-        (self.value_bytes != DELETED).then(|| &bytes[start..][..self.value_bytes as usize])
-    }
-
-    fn same_key(&self, other: &Self, bytes: &[u8]) -> bool {
-        self.prefix == other.prefix && self.key(bytes) == other.key(bytes)
-    }
+/// Loads and writes all pieces.
+fn write(
+    log: &dyn TaskLog,
+    stretch: std::ops::Range<Offset>,
+    layout: &Layout,
+    writer: &dyn PartWriter,
+    helper: bool,
+) -> Result<Vec<Part>, Error> {
+    let (queue, waiting) = crossbeam_channel::bounded::<Piece>(LOADED);
+    let write_all = |pieces: &mut dyn Iterator<Item = Piece>| -> Result<Vec<Part>, StoreError> {
+        pieces.map(|piece| writer.write(&mut piece.entries())).collect()
+    };
+    thread::scope(|scope| {
+        let helped = helper.then(|| scope.spawn(|| write_all(&mut waiting.iter())));
+        let mut parts = Vec::new();
+        for pieces in layout.pieces.chunks(LOADED) {
+            let loaded = load(log, stretch.clone(), layout, pieces)?;
+            // What still waits has to be out of the way before more is loaded.
+            parts.extend(write_all(&mut waiting.try_iter())?);
+            for piece in loaded {
+                // Nobody hangs up before the queue is closed, unless the helper has failed: its error is told below.
+                if queue.send(piece).is_err() {
+                    break;
+                }
+            }
+        }
+        drop(queue);
+        parts.extend(write_all(&mut waiting.iter())?);
+        if let Some(helped) = helped {
+            parts.extend(helped.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        }
+        Ok(parts)
+    })
 }
 
-fn prefix(key: &[u8]) -> u128 {
-    let mut first = [0; 16];
-    let length = key.len().min(16);
-    first[..length].copy_from_slice(&key[..length]);
-    u128::from_be_bytes(first)
+/// Reads the stretch again for what belongs into `pieces`.
+fn load(
+    log: &dyn TaskLog,
+    stretch: std::ops::Range<Offset>,
+    layout: &Layout,
+    pieces: &[std::ops::Range<u32>],
+) -> Result<Vec<Piece>, Error> {
+    let mut reader = log.read(stretch.start)?;
+    let mut load = layout.load(pieces);
+    let mut at = stretch.start;
+    while at < stretch.end {
+        let Some(batch) = reader.next()? else { break };
+        load.push(batch.updates());
+        at = batch.end();
+    }
+    Ok(load.into_pieces())
 }

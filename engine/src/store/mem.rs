@@ -8,7 +8,7 @@ use std::sync::Arc;
 use assignor::TaskId;
 use parking_lot::Mutex;
 
-use super::{Checkpoint, SortedEntries, Store, StoreDirectory, Updates};
+use super::{Checkpoint, Form, Part, PartWriter, ReadState, SortedEntries, Store, StoreDirectory, Updates};
 use crate::error::StoreError;
 
 /// What a crash leaves.
@@ -51,11 +51,7 @@ impl MemStore {
     }
 }
 
-impl Store for MemStore {
-    fn checkpoint(&self) -> Checkpoint {
-        self.checkpoint
-    }
-
+impl ReadState for MemStore {
     fn get_many(
         &self,
         keys: &[&[u8]],
@@ -71,6 +67,16 @@ impl Store for MemStore {
         Ok(())
     }
 
+    fn location(&self) -> PathBuf {
+        PathBuf::from("(memory)")
+    }
+}
+
+impl Store for MemStore {
+    fn checkpoint(&self) -> Checkpoint {
+        self.checkpoint
+    }
+
     fn write(&mut self, updates: &mut Updates<'_>, to: Checkpoint) -> Result<(), StoreError> {
         for (key, value) in updates {
             self.recent.insert(key.to_vec(), value.map(<[u8]>::to_vec));
@@ -79,11 +85,17 @@ impl Store for MemStore {
         Ok(())
     }
 
-    fn ingest(&mut self, chunk: &mut SortedEntries<'_>, to: Checkpoint) -> Result<(), StoreError> {
+    fn part_writer(&self) -> Arc<dyn PartWriter> {
+        Arc::new(MemParts)
+    }
+
+    fn ingest(&mut self, parts: Vec<Part>, to: Checkpoint) -> Result<(), StoreError> {
         self.flush();
         let mut flushed = self.flushed.lock();
-        for (key, value) in chunk {
-            flushed.apply(key, value);
+        for part in parts {
+            if let Part(Form::Memory(entries)) = part {
+                entries.iter().for_each(|(key, value)| flushed.apply(key, value.as_deref()));
+            }
         }
         flushed.checkpoint = to;
         self.checkpoint = to;
@@ -113,10 +125,6 @@ impl Store for MemStore {
         Ok(())
     }
 
-    fn location(&self) -> PathBuf {
-        PathBuf::from("(memory)")
-    }
-
     fn size_bytes(&self) -> u64 {
         let flushed = self.flushed.lock();
         let kept = flushed.values.iter().map(|(key, value)| key.len() + value.len());
@@ -127,6 +135,16 @@ impl Store for MemStore {
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
         self.flush();
         Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct MemParts;
+
+impl PartWriter for MemParts {
+    fn write(&self, entries: &mut SortedEntries<'_>) -> Result<Part, StoreError> {
+        let entries = entries.map(|(key, value)| (key.to_vec(), value.map(<[u8]>::to_vec)));
+        Ok(Part(Form::Memory(entries.collect())))
     }
 }
 

@@ -1,12 +1,13 @@
 //! One task copy's state.
 //!
 //! Contract of every [`Store`]: a write is all or nothing and carries its [`Checkpoint`], so that what a store holds
-//! is always exactly the changelog up to its checkpoint. `ingest` keeps that for a whole sorted chunk. A store that
+//! is always exactly the changelog up to its checkpoint. `ingest` keeps that for a whole chunk of sorted parts. A store that
 //! is dropped without [`Store::close`] loses what was not flushed (as in a crash), never its consistency. Keys that
 //! start with [`RESERVED`](crate::log::batch::RESERVED) are the store's own: no caller writes or sees them.
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use assignor::TaskId;
 
@@ -68,11 +69,8 @@ pub type Updates<'a> = dyn Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + 'a;
 /// Sorted (key, value) pairs; a `None` value deletes. Keys strictly ascend.
 pub type SortedEntries<'a> = dyn Iterator<Item = (&'a [u8], Option<&'a [u8]>)> + 'a;
 
-/// One task copy's state.
-pub trait Store: fmt::Debug + Send {
-    /// Where it stands.
-    fn checkpoint(&self) -> Checkpoint;
-
+/// State as a processor sees it.
+pub trait ReadState: fmt::Debug {
     /// Visits the values of `keys`, in their order: index and value.
     ///
     /// # Errors
@@ -81,6 +79,15 @@ pub trait Store: fmt::Debug + Send {
     fn get_many(&self, keys: &[&[u8]], visit: &mut dyn FnMut(usize, Option<&[u8]>))
     -> Result<(), StoreError>;
 
+    /// Where it lives, for messages.
+    fn location(&self) -> PathBuf;
+}
+
+/// One task copy's state.
+pub trait Store: ReadState + Send {
+    /// Where it stands.
+    fn checkpoint(&self) -> Checkpoint;
+
     /// Applies updates and moves the checkpoint, atomically. Later entries of one key win.
     ///
     /// # Errors
@@ -88,12 +95,16 @@ pub trait Store: fmt::Debug + Send {
     /// What the database says; nothing was applied.
     fn write(&mut self, updates: &mut Updates<'_>, to: Checkpoint) -> Result<(), StoreError>;
 
-    /// Applies a large sorted chunk and moves the checkpoint, atomically and without passing through the memtable.
+    /// What writes parts of a chunk for this store, on this thread or another.
+    fn part_writer(&self) -> Arc<dyn PartWriter>;
+
+    /// Applies a chunk and moves the checkpoint, atomically and without passing through the memtable. The parts'
+    /// keys must not overlap.
     ///
     /// # Errors
     ///
     /// What the database says; nothing was applied.
-    fn ingest(&mut self, chunk: &mut SortedEntries<'_>, to: Checkpoint) -> Result<(), StoreError>;
+    fn ingest(&mut self, parts: Vec<Part>, to: Checkpoint) -> Result<(), StoreError>;
 
     /// Visits every key in order (the audit does).
     ///
@@ -101,9 +112,6 @@ pub trait Store: fmt::Debug + Send {
     ///
     /// What the database says.
     fn scan(&self, visit: &mut dyn FnMut(&[u8], &[u8])) -> Result<(), StoreError>;
-
-    /// Where it lives, for messages.
-    fn location(&self) -> PathBuf;
 
     /// Bytes on disk and in memory, roughly.
     fn size_bytes(&self) -> u64;
@@ -114,6 +122,26 @@ pub trait Store: fmt::Debug + Send {
     ///
     /// What the database says.
     fn close(self: Box<Self>) -> Result<(), StoreError>;
+}
+
+/// Writes sorted entries aside, to be ingested later.
+pub trait PartWriter: fmt::Debug + Send + Sync {
+    /// Writes one part.
+    ///
+    /// # Errors
+    ///
+    /// What the database says.
+    fn write(&self, entries: &mut SortedEntries<'_>) -> Result<Part, StoreError>;
+}
+
+/// A sorted part of a chunk, written aside by a store's [`PartWriter`] for that store.
+#[derive(Debug)]
+pub struct Part(Form);
+
+#[derive(Debug)]
+enum Form {
+    File(PathBuf),
+    Memory(Vec<(Vec<u8>, Option<Vec<u8>>)>),
 }
 
 /// The copies of one instance.

@@ -6,9 +6,12 @@
 //! the writes up to some checkpoint. An ingest overlaps the memtable in the checkpoint's key at least, so that
 //! RocksDB flushes what came before it.
 
+use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use assignor::TaskId;
 use rocksdb::{
@@ -16,13 +19,14 @@ use rocksdb::{
     WriteBatch, WriteBufferManager, WriteOptions,
 };
 
-use super::{Checkpoint, SortedEntries, Store, StoreDirectory, Updates};
+use super::{Checkpoint, Form, Part, PartWriter, ReadState, SortedEntries, Store, StoreDirectory, Updates};
 use crate::error::StoreError;
 use crate::folder::{folder_of, task_of};
 
 /// Where the checkpoint lives: reserved, and after every other key.
 const CHECKPOINT_KEY: &[u8] = b"\xff__checkpoint";
-const INGESTED: &str = "ingest.sst";
+/// What files are called that wait to be ingested.
+const PART: &str = "part";
 
 /// What an instance's databases share and how each is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,14 +90,14 @@ impl RocksOptions {
 pub struct RocksStore {
     database: DB,
     path: PathBuf,
-    options: Options,
+    parts: Arc<RocksParts>,
     checkpoint: Checkpoint,
     unlogged: WriteOptions,
     reads: ReadOptions,
 }
 
-impl std::fmt::Debug for RocksStore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for RocksStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RocksStore")
             .field("path", &self.path)
             .field("checkpoint", &self.checkpoint)
@@ -112,44 +116,20 @@ impl RocksStore {
                 what: format!("a checkpoint of {} bytes", bytes.len()),
             })?,
         };
+        let parts = Arc::new(RocksParts::new(&path, options)?);
         let mut unlogged = WriteOptions::default();
         unlogged.disable_wal(true);
-        let mut reads = ReadOptions::default();
-        reads.set_verify_checksums(true);
-        Ok(Self { database, path, options, checkpoint, unlogged, reads })
+        let reads = ReadOptions::default();
+        Ok(Self { database, path, parts, checkpoint, unlogged, reads })
     }
 
     fn rocks(&self) -> impl Fn(rocksdb::Error) -> StoreError + use<> {
         let path = self.path.clone();
         move |source| StoreError::Rocks { path: path.clone(), source }
     }
-
-    /// Writes `chunk` and then the checkpoint, whose key is the last one, into a file.
-    fn write_sst(
-        &self,
-        path: &Path,
-        chunk: &mut SortedEntries<'_>,
-        to: Checkpoint,
-    ) -> Result<(), StoreError> {
-        let rocks = self.rocks();
-        let mut file = SstFileWriter::create(&self.options);
-        file.open(path).map_err(&rocks)?;
-        for (key, value) in chunk {
-            match value {
-                Some(value) => file.put(key, value).map_err(&rocks)?,
-                None => file.delete(key).map_err(&rocks)?,
-            }
-        }
-        file.put(CHECKPOINT_KEY, to.encode()).map_err(&rocks)?;
-        file.finish().map_err(&rocks)
-    }
 }
 
-impl Store for RocksStore {
-    fn checkpoint(&self) -> Checkpoint {
-        self.checkpoint
-    }
-
+impl ReadState for RocksStore {
     fn get_many(
         &self,
         keys: &[&[u8]],
@@ -167,6 +147,16 @@ impl Store for RocksStore {
         Ok(())
     }
 
+    fn location(&self) -> PathBuf {
+        self.path.clone()
+    }
+}
+
+impl Store for RocksStore {
+    fn checkpoint(&self) -> Checkpoint {
+        self.checkpoint
+    }
+
     fn write(&mut self, updates: &mut Updates<'_>, to: Checkpoint) -> Result<(), StoreError> {
         let mut batch = WriteBatch::new();
         for (key, value) in updates {
@@ -181,12 +171,20 @@ impl Store for RocksStore {
         Ok(())
     }
 
-    fn ingest(&mut self, chunk: &mut SortedEntries<'_>, to: Checkpoint) -> Result<(), StoreError> {
-        let path = self.path.join(INGESTED);
-        self.write_sst(&path, chunk, to)?;
+    fn part_writer(&self) -> Arc<dyn PartWriter> {
+        Arc::clone(&self.parts) as Arc<dyn PartWriter>
+    }
+
+    fn ingest(&mut self, parts: Vec<Part>, to: Checkpoint) -> Result<(), StoreError> {
+        let checkpoint = (CHECKPOINT_KEY, Some(&to.encode()[..]));
+        let last = self.parts.write(&mut [checkpoint].into_iter())?;
+        let files = parts.into_iter().chain([last]).filter_map(|part| match part {
+            Part(Form::File(path)) => Some(path),
+            Part(Form::Memory(_)) => None,
+        });
         let mut options = IngestExternalFileOptions::default();
         options.set_move_files(true);
-        self.database.ingest_external_file_opts(&options, vec![&path]).map_err(self.rocks())?;
+        self.database.ingest_external_file_opts(&options, files.collect()).map_err(self.rocks())?;
         self.checkpoint = to;
         Ok(())
     }
@@ -204,10 +202,6 @@ impl Store for RocksStore {
         cursor.status().map_err(self.rocks())
     }
 
-    fn location(&self) -> PathBuf {
-        self.path.clone()
-    }
-
     fn size_bytes(&self) -> u64 {
         let property = |name: &str| self.database.property_int_value(name).ok().flatten().unwrap_or(0);
         property("rocksdb.total-sst-files-size") + property("rocksdb.cur-size-all-mem-tables")
@@ -218,14 +212,64 @@ impl Store for RocksStore {
     }
 }
 
+/// Writes files beside a database, to be ingested.
+struct RocksParts {
+    folder: PathBuf,
+    options: Options,
+    next: AtomicU64,
+}
+
+impl fmt::Debug for RocksParts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RocksParts").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl RocksParts {
+    /// Files that a crash has left are thrown away.
+    fn new(folder: &Path, options: Options) -> Result<Self, StoreError> {
+        let io = |source| StoreError::Io { path: folder.to_owned(), source };
+        for entry in fs::read_dir(folder).map_err(io)? {
+            let path = entry.map_err(io)?.path();
+            if path.extension().is_some_and(|extension| extension == PART) {
+                fs::remove_file(path).map_err(io)?;
+            }
+        }
+        Ok(Self { folder: folder.to_owned(), options, next: AtomicU64::new(0) })
+    }
+
+    fn write_file(&self, path: &Path, entries: &mut SortedEntries<'_>) -> Result<(), rocksdb::Error> {
+        let mut file = SstFileWriter::create(&self.options);
+        file.open(path)?;
+        for (key, value) in entries {
+            match value {
+                Some(value) => file.put(key, value)?,
+                None => file.delete(key)?,
+            }
+        }
+        file.finish()
+    }
+}
+
+impl PartWriter for RocksParts {
+    fn write(&self, entries: &mut SortedEntries<'_>) -> Result<Part, StoreError> {
+        let nth = self.next.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("{nth}.{PART}"));
+        match self.write_file(&path, entries) {
+            Ok(()) => Ok(Part(Form::File(path))),
+            Err(source) => Err(StoreError::Rocks { path, source }),
+        }
+    }
+}
+
 /// The copies of one instance in folders under one root.
 pub struct RocksStores {
     root: PathBuf,
     options: Options,
 }
 
-impl std::fmt::Debug for RocksStores {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for RocksStores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RocksStores").field("root", &self.root).finish_non_exhaustive()
     }
 }

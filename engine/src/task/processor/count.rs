@@ -6,7 +6,7 @@ use super::distinct::Distinct;
 use crate::error::StoreError;
 use crate::log::BatchBuilder;
 use crate::source::{Records, mix};
-use crate::store::Store;
+use crate::store::ReadState;
 
 /// What `count` keeps of a key: the first 16 bytes of its value, little-endian; the rest is padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl Processor for Count {
     fn process(
         &mut self,
         records: &Records,
-        store: &dyn Store,
+        state: &dyn ReadState,
         out: &mut BatchBuilder,
     ) -> Result<(), StoreError> {
         let Self { value_bytes, distinct, counted } = self;
@@ -83,14 +83,14 @@ impl Processor for Count {
         }
         let keys: Vec<_> = distinct.keys(records).collect();
         let mut short = None;
-        store.get_many(&keys, &mut |number, value| match value.map(Counted::decode) {
+        state.get_many(&keys, &mut |number, value| match value.map(Counted::decode) {
             None => {}
             Some(Some(before)) => counted[number].merge(before),
             Some(None) => short = Some(number),
         })?;
         if let Some(number) = short {
             let what = format!("the value of key {:?} is too short for a count", keys[number]);
-            return Err(StoreError::Damaged { path: store.location(), what });
+            return Err(StoreError::Damaged { path: state.location(), what });
         }
         for (key, now) in keys.into_iter().zip(counted.iter()) {
             out.put_with(key, *value_bytes, |value| now.encode(value));

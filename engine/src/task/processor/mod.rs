@@ -5,7 +5,7 @@ use std::fmt;
 use crate::error::StoreError;
 use crate::log::BatchBuilder;
 use crate::source::Records;
-use crate::store::Store;
+use crate::store::ReadState;
 
 pub mod count;
 mod distinct;
@@ -17,7 +17,7 @@ pub use count::Count;
 /// Deterministic: the same records on the same state give the same updates, whoever processes them. It keeps nothing
 /// between turns that the store doesn't hold too, since its successor starts from the store.
 pub trait Processor: fmt::Debug + Send {
-    /// Processes one turn's records: reads `store`, leaves updates (at most one a key) and the count of output
+    /// Processes one turn's records: reads `state`, leaves updates (at most one a key) and the count of output
     /// records in `out`.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ pub trait Processor: fmt::Debug + Send {
     fn process(
         &mut self,
         records: &Records,
-        store: &dyn Store,
+        state: &dyn ReadState,
         out: &mut BatchBuilder,
     ) -> Result<(), StoreError>;
 }
