@@ -100,7 +100,7 @@ fn replay_all(stores: &dyn StoreDirectory, batches: &[Vec<Update>], step: u64, o
 fn options() -> impl Strategy<Value = ReplayOptions> {
     let memory = prop_oneof![Just(0_usize), 0_usize..20_000];
     (memory, prop_oneof![Just(0_u64), Just(500), Just(u64::MAX)], any::<bool>())
-        .prop_map(|(memory_bytes, bulk_bytes, helper)| ReplayOptions { memory_bytes, bulk_bytes, helper })
+        .prop_map(|(chunk_bytes, bulk_bytes, helper)| ReplayOptions { chunk_bytes, bulk_bytes, helper })
 }
 
 proptest! {

@@ -372,6 +372,20 @@ impl<'a> Batch<'a> {
 #[derive(Clone, Debug)]
 pub struct Entries<'a>(&'a [u8]);
 
+impl<'a> Entries<'a> {
+    /// Records that stand one after another in `bytes`, as in a batch.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self(bytes)
+    }
+
+    /// The next record as it stands, beside its key.
+    pub(crate) fn next_raw(&mut self) -> Option<(&'a [u8], &'a [u8])> {
+        let before = self.0;
+        let (key, _) = self.next()?;
+        Some((&before[..before.len() - self.0.len()], key))
+    }
+}
+
 impl<'a> Iterator for Entries<'a> {
     type Item = (&'a [u8], Option<&'a [u8]>);
 

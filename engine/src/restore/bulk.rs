@@ -1,7 +1,7 @@
-//! The bulk phase: a stretch of the log becomes sorted files with the latest value of each key, ingested at once.
+//! The bulk phase: a chunk of the log becomes sorted files with the latest value of each key, ingested at once.
 //!
 //! The log is read once for an index of keys, and again, a few times at most, for the values that survive: it is
-//! the one place where all of them are, so that the memory of a stretch is bounded by a setting, and what is written
+//! the one place where all of them are, so that the memory of a chunk is bounded by a setting, and what is written
 //! is free of overlaps however often each key was updated. Files are written by this thread and one helper.
 
 use std::thread;
@@ -13,22 +13,22 @@ use crate::log::{LogReader, TaskLog};
 use crate::position::Offset;
 use crate::store::{Checkpoint, Part, PartWriter, Store};
 
-/// A stretch is at most this many times as long as there is memory: each time costs a pass over the log.
+/// A chunk is at most this many times as long as there is memory: each time costs a pass over the log.
 const MOST_PASSES: u64 = 4;
 /// Pieces loaded in one pass; as many again may wait to be written.
 const LOADED: usize = 3;
 
-/// A stretch of the log on its way into the store.
+/// A chunk of the log on its way into the store.
 #[derive(Debug)]
-pub(super) struct Stretch {
+pub(super) struct Chunk {
     from: Offset,
-    /// Where the store stands once the stretch is in it.
+    /// Where the store stands once the chunk is in it.
     to: Checkpoint,
     index: Index,
     bytes: u64,
 }
 
-impl Stretch {
+impl Chunk {
     pub(super) fn new(from: Checkpoint) -> Self {
         Self { from: from.offset, to: from, index: Index::default(), bytes: 0 }
     }
@@ -40,7 +40,7 @@ impl Stretch {
 
     /// Whether it takes no more; it always takes a first batch.
     pub(super) fn is_full(&self, options: &ReplayOptions) -> bool {
-        let memory = options.memory_bytes;
+        let memory = options.chunk_bytes;
         if self.bytes == 0 {
             return false;
         }
@@ -77,7 +77,7 @@ impl Stretch {
         store: &mut dyn Store,
         options: &ReplayOptions,
     ) -> Result<(), Error> {
-        let layout = self.index.layout(options.memory_bytes / (2 * LOADED));
+        let layout = self.index.layout(options.chunk_bytes / (2 * LOADED));
         let writer = store.part_writer();
         let parts = write(log, self.from..self.to.offset, &layout, &*writer, options.helper)?;
         store.ingest(parts, self.to)?;
@@ -88,7 +88,7 @@ impl Stretch {
 /// Loads and writes all pieces.
 fn write(
     log: &dyn TaskLog,
-    stretch: std::ops::Range<Offset>,
+    chunk: std::ops::Range<Offset>,
     layout: &Layout,
     writer: &dyn PartWriter,
     helper: bool,
@@ -101,7 +101,7 @@ fn write(
         let helped = helper.then(|| scope.spawn(|| write_all(&mut waiting.iter())));
         let mut parts = Vec::new();
         for pieces in layout.pieces.chunks(LOADED) {
-            let loaded = load(log, stretch.clone(), layout, pieces)?;
+            let loaded = load(log, chunk.clone(), layout, pieces)?;
             // What still waits has to be out of the way before more is loaded.
             parts.extend(write_all(&mut waiting.try_iter())?);
             for piece in loaded {
@@ -120,17 +120,17 @@ fn write(
     })
 }
 
-/// Reads the stretch again for what belongs into `pieces`.
+/// Reads the chunk again for what belongs into `pieces`.
 fn load(
     log: &dyn TaskLog,
-    stretch: std::ops::Range<Offset>,
+    chunk: std::ops::Range<Offset>,
     layout: &Layout,
     pieces: &[std::ops::Range<u32>],
 ) -> Result<Vec<Piece>, Error> {
-    let mut reader = log.read(stretch.start)?;
+    let mut reader = log.read(chunk.start)?;
     let mut load = layout.load(pieces);
-    let mut at = stretch.start;
-    while at < stretch.end {
+    let mut at = chunk.start;
+    while at < chunk.end {
         let Some(batch) = reader.next()? else { break };
         load.push(batch.updates());
         at = batch.end();

@@ -1,4 +1,4 @@
-//! Which records of a stretch of the log survive, and where each belongs among the sorted survivors: known from keys
+//! Which records of a chunk of the log survive, and where each belongs among the sorted survivors: known from keys
 //! and lengths alone, so that no value is held for it.
 
 use std::ops::Range;
@@ -13,7 +13,7 @@ const LENGTH_BITS: u32 = 5;
 /// Entries that are sorted at a time while the log is read: they fit into a core's cache.
 const BLOCK: usize = 1 << 15;
 
-/// One record of the stretch; records are numbered in log order.
+/// One record of the chunk; records are numbered in log order.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     /// The key's first bytes as a number, zero-padded, in two halves (a `u128` would pad the entry to 32 bytes).
@@ -47,7 +47,7 @@ fn prefix(key: &[u8]) -> [u64; 2] {
     [(whole >> 64) as u64, whole as u64]
 }
 
-/// The records of a stretch, sorted block by block.
+/// The records of a chunk, sorted block by block.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<Entry>,

@@ -1,6 +1,6 @@
 //! From the log into the store: what learners, standbys and restoring actives do.
 //!
-//! Far from the end long stretches are sorted and ingested (`bulk`), near it batches are written as they come
+//! Far from the end long chunks are sorted and ingested (`bulk`), near it batches are written as they come
 //! (`tail`). Either way the store is a prefix of the log after each step, so that a replay may stop, or be killed,
 //! anywhere.
 
@@ -18,14 +18,14 @@ mod tail;
 
 pub use limit::Limit;
 
-use bulk::Stretch;
+use bulk::Chunk;
 
 /// How a replay works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayOptions {
     /// Memory for keys and values in the bulk phase, which bounds how much is sorted and ingested at once. Default
     /// 256 MiB.
-    pub memory_bytes: usize,
+    pub chunk_bytes: usize,
     /// A lag of more bytes than this is replayed in bulk. Default 8 MiB.
     pub bulk_bytes: u64,
     /// Whether a second thread helps to write files in the bulk phase. Default yes.
@@ -34,7 +34,7 @@ pub struct ReplayOptions {
 
 impl Default for ReplayOptions {
     fn default() -> Self {
-        Self { memory_bytes: 256 << 20, bulk_bytes: 8 << 20, helper: true }
+        Self { chunk_bytes: 256 << 20, bulk_bytes: 8 << 20, helper: true }
     }
 }
 
@@ -56,7 +56,7 @@ pub struct Replay {
     options: ReplayOptions,
     reader: Option<Box<dyn LogReader>>,
     /// What has been read in bulk and not ingested yet.
-    stretch: Option<Stretch>,
+    chunk: Option<Chunk>,
 }
 
 impl std::fmt::Debug for Replay {
@@ -69,7 +69,7 @@ impl Replay {
     /// Replays into `store`, which must be a prefix of the log (see [`open_copy`](crate::task::open_copy)).
     #[must_use]
     pub fn new(log: Arc<dyn TaskLog>, store: Box<dyn Store>, options: ReplayOptions) -> Self {
-        Self { log, store, options, reader: None, stretch: None }
+        Self { log, store, options, reader: None, chunk: None }
     }
 
     /// Does one piece of work: reads about `max_bytes` of the log (at least a batch, if there is one), or brings into
@@ -79,7 +79,7 @@ impl Replay {
     ///
     /// What log or store say. The store is a prefix of the log nevertheless, unless it is damaged itself.
     pub fn step(&mut self, max_bytes: u64) -> Result<Progress, Error> {
-        if let Some(full) = self.stretch.take_if(|stretch| stretch.is_full(&self.options)) {
+        if let Some(full) = self.chunk.take_if(|chunk| chunk.is_full(&self.options)) {
             full.ingest(&*self.log, &mut *self.store, &self.options)?;
             return Ok(Progress::default());
         }
@@ -88,18 +88,18 @@ impl Replay {
             Some(reader) => reader,
             none => none.insert(self.log.read(from)?),
         };
-        let bulk = self.stretch.is_some() || self.log.bytes_from(from) > self.options.bulk_bytes;
+        let bulk = self.chunk.is_some() || self.log.bytes_from(from) > self.options.bulk_bytes;
         if !bulk {
             return tail::step(&mut **reader, &mut *self.store, max_bytes);
         }
-        let stretch = self.stretch.get_or_insert_with(|| Stretch::new(self.store.checkpoint()));
-        let mut progress = stretch.read(&mut **reader, max_bytes, &self.options)?;
+        let chunk = self.chunk.get_or_insert_with(|| Chunk::new(self.store.checkpoint()));
+        let mut progress = chunk.read(&mut **reader, max_bytes, &self.options)?;
         if progress.at_end && progress.records == 0 {
-            if let Some(last) = self.stretch.take() {
+            if let Some(last) = self.chunk.take() {
                 last.ingest(&*self.log, &mut *self.store, &self.options)?;
             }
         }
-        progress.at_end &= self.stretch.is_none();
+        progress.at_end &= self.chunk.is_none();
         Ok(progress)
     }
 
@@ -112,7 +112,7 @@ impl Replay {
     /// How far the log has been read; what lies between this and the checkpoint is in memory.
     #[must_use]
     pub fn position(&self) -> Offset {
-        self.stretch.as_ref().map_or(self.store.checkpoint().offset, Stretch::end)
+        self.chunk.as_ref().map_or(self.store.checkpoint().offset, Chunk::end)
     }
 
     /// Where the store stands.
