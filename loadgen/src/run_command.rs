@@ -11,6 +11,7 @@ use loadgen::output::{Output, RESULT};
 use loadgen::run::{self, Ending, Request};
 use loadgen::scenario::{self, Load, Plan};
 use loadgen::stop::Stop;
+use loadgen::workload::Workload;
 use loadgen::{strategies, wall};
 use results::report::text::{self, Style};
 use results::schema::{RunFile, SCHEMA};
@@ -37,7 +38,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome, Failure> {
         .map_err(Failure::unusable)?;
     let started = wall::now();
     let mut jobs = Vec::new();
-    for plan in plans {
+    for mut plan in plans {
+        plan.notes.extend(check_load(&plan)?);
         let dir = folder(args, &plan, started);
         if jobs.iter().any(|job: &Job| job.output.dir() == dir) {
             return Err(Failure::Unusable(anyhow!("scenario {} is named twice", plan.name)));
@@ -68,6 +70,22 @@ fn folder(args: &RunArgs, plan: &Plan, started: std::time::SystemTime) -> PathBu
         Some(dir) => dir.join(&plan.name),
         None => Path::new("understudy-runs").join(format!("{}-{}", wall::utc_compact(started), plan.name)),
     }
+}
+
+/// Reads a recorded load once, so that a broken line is found before anything starts. Says what is odd about it.
+fn check_load(plan: &Plan) -> Result<Option<String>, Failure> {
+    if matches!(plan.load, Load::Synthetic { .. }) {
+        return Ok(None);
+    }
+    let workload = Workload::new(plan, 0).map_err(Failure::unusable)?;
+    let run = plan.warm_up + plan.duration;
+    Ok(workload.lasts().filter(|lasts| *lasts < run).map(|lasts| {
+        format!(
+            "the recorded load lasts {:.1}s, the run {:.1}s: nothing arrives after it",
+            lasts.as_secs_f64(),
+            run.as_secs_f64()
+        )
+    }))
 }
 
 /// Changelogs are kept twice, and stores take as much again on the instances that a task visits.

@@ -1,6 +1,7 @@
 //! A plan as the engine wants it: tasks, settings, and the source of all records.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assignor::TaskId;
 use engine::clock::Time;
@@ -47,6 +48,15 @@ impl Workload {
             Load::Recorded { file } => {
                 Ok(Self::Recorded(RecordedSources::load(file, &tasks(plan), updates_per_key)?))
             }
+        }
+    }
+
+    /// How long a recorded load lasts.
+    #[must_use]
+    pub fn lasts(&self) -> Option<Duration> {
+        match self {
+            Self::Synthetic(_) => None,
+            Self::Recorded(sources) => Some(Duration::from_nanos(sources.extent().1)),
         }
     }
 

@@ -49,8 +49,12 @@ impl Template {
             failure: Mutex::new(None),
         };
         let total: u64 = job.tasks.iter().map(|task| sources.preloaded(task)).sum();
+        let told = AtomicU64::new(0);
         let tell = |done: u64| {
-            watcher.glance(&Glance { done: Some(done as f64 / total.max(1) as f64), ..Glance::default() });
+            let percent = done * 100 / total.max(1);
+            if told.fetch_max(percent, Ordering::Relaxed) < percent {
+                watcher.glance(&Glance { done: Some(percent as f64 / 100.0), ..Glance::default() });
+            }
         };
         std::thread::scope(|scope| {
             for _ in 0..process::cores() {

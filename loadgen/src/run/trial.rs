@@ -106,7 +106,10 @@ impl Trial<'_> {
         let mut audit = audit::Outcome::default();
         if played.failure.is_none() {
             self.watcher.stage(Stage::Audit, None);
-            audit = audit::run(self.plan, &*self.workload.sources(), self.dir, &owners)?;
+            match audit::run(self.plan, &*self.workload.sources(), self.dir, &owners) {
+                Ok(found) => audit = found,
+                Err(error) => played.failure = Some(error),
+            }
         }
         Ok(Some(Measured { record, audit, played }))
     }

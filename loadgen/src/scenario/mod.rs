@@ -93,3 +93,86 @@ pub fn schema() -> Json {
     schema["title"] = json!("Understudy scenario");
     schema
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn plan(text: &str, sets: &[&str]) -> Result<Plan, Mistakes> {
+        let source = Source { name: "test.toml".to_owned(), text: text.to_owned() };
+        let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
+        read("test", Path::new("home"), source, &sets)
+    }
+
+    const LEAST: &str = "title = \"x\"\ntasks = 1\n[[instances]]\n";
+
+    #[test]
+    fn what_is_not_written_has_its_default() {
+        let plan = plan(LEAST, &[]).unwrap();
+        assert_eq!(plan.state, State { keys: 100_000, value_bytes: 100, updates_per_key: 1, preload: true });
+        assert_eq!(plan.load, Load::Synthetic { rate: 10_000, keys: KeyChoice::Zipf(0.99) });
+        assert_eq!((plan.warm_up, plan.duration), (Duration::from_secs(2), Duration::from_secs(20)));
+        assert_eq!(plan.group.initial_members, 1);
+        assert_eq!(plan.capacity, Capacity::default());
+        assert_eq!(plan.document["state"]["keys"], 100_000, "the document shows defaults");
+        assert_eq!(plan.document["load"]["keys"], "zipf(0.99)");
+    }
+
+    #[test]
+    fn the_document_is_a_scenario_again() {
+        for builtin in BUILTINS {
+            let first = load(builtin.name, &[]).unwrap();
+            let text = toml::to_string(&first.document).unwrap();
+            let again = plan(&text, &[]).unwrap();
+            assert_eq!(again.document, first.document);
+            assert_eq!(again.events, first.events);
+        }
+    }
+
+    #[test]
+    fn set_reaches_every_key() {
+        let sets = [
+            "state.keys = 1e6",
+            "group.profile=kafka",
+            "group.session_timeout=10s",
+            "load.keys=uniform",
+            "at=[{time=\"1s\",start={instances=2}}]",
+            "at.0.time=1.5s",
+            "instances.0.count=3",
+            "capacity.restore_mb_per_s=7",
+        ];
+        let plan = plan(LEAST, &sets).unwrap();
+        assert_eq!(plan.state.keys, 1_000_000);
+        assert_eq!(plan.group.session_timeout, Duration::from_secs(10));
+        assert_eq!(plan.group.heartbeat_interval, Duration::from_secs(3), "the profile's");
+        assert_eq!(plan.group.initial_members, 3);
+        assert_eq!(plan.capacity.restore_bytes_per_s, Some(7_000_000));
+        let start = Act::Start(Instances { count: 2, workers: 1 });
+        assert_eq!(plan.events, [Event { time: Duration::from_millis(1_500), act: start }]);
+    }
+
+    #[test]
+    fn a_recorded_load_lies_beside_its_scenario_or_where_it_is_typed() {
+        let here = file!();
+        let typed = plan(LEAST, &[&format!("load.file={here}")]);
+        assert!(typed.is_err_and(|mistakes| mistakes.to_string().contains(&format!("load {here} can't"))));
+        let written = plan(&format!("{LEAST}[load]\nfile = \"a.csv\""), &[]);
+        assert!(written.is_err_and(|mistakes| mistakes.to_string().contains("home/a.csv")));
+    }
+
+    #[test]
+    fn names_are_looked_up_when_the_event_happens() {
+        let story =
+            "[[at]]\ntime=\"1s\"\nstart={instances=1,workers=2}\n[[at]]\ntime=\"3s\"\nleave=[\"I2\"]\n";
+        let plan = plan(&format!("{LEAST}{story}"), &[]).unwrap();
+        assert_eq!(plan.events[1].act, Act::Leave(vec!["S2".into(), "S3".into()]));
+        let early = plan_error(&format!("{LEAST}{}", story.replace("3s", "500ms")));
+        assert!(early.contains("`I2` is not in the group"), "{early}");
+    }
+
+    fn plan_error(text: &str) -> String {
+        plan(text, &[]).map(|plan| plan.name).unwrap_err().to_string()
+    }
+}

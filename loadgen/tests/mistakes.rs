@@ -1,0 +1,170 @@
+//! Unusable input: a message that names the place and the remedy, exit code 2, and nothing left behind.
+
+mod common;
+
+use common::{assert_code, below, small, stderr, understudy};
+
+/// Each case: what is changed in `small.toml` (from, to), and what the message must contain.
+const FILES: &[(&str, &str, &[&str])] = &[
+    ("keys = 2_000", "kyes = 2_000", &["small.toml:7:1", "unknown key `kyes`", "did you mean `keys`?"]),
+    ("rate = 2_000", "rate = 0", &["small.toml:11:8", "at least 1"]),
+    ("rate = 2_000", "rate = -5", &["small.toml:11:8", "at least 1"]),
+    ("rate = 2_000", "rate = \"fast\"", &["small.toml:11:8", "must be a whole number", "rate = 1"]),
+    ("rate = 2_000", "rate = 1e30", &["beyond reason", "at most 50_000_000", "because"]),
+    ("keys = 2_000", "keys = 1_000_000_000_000", &["small.toml:7:8", "at most 100_000_000", "because"]),
+    ("tasks = 3", "tasks = 99_999_999_999_999_999_999_999", &["at most 1_000", "because"]),
+    ("tasks = 3", "", &["lacks `tasks`", "tasks = 5"]),
+    ("tasks = 3", "tasks = 3\nrate = 5", &["unknown key `rate`", "did you mean `load.rate`?"]),
+    ("[[instances]]\ncount = 2\n", "", &["starts no instances", "[[instances]]"]),
+    ("count = 2", "count = 0", &["small.toml:15:9", "at least 1"]),
+    (
+        "time = \"400ms\"",
+        "time = \"30s\"",
+        &["small.toml:18:8", "after the end of the run", "ends at 2s", "duration"],
+    ),
+    ("time = \"400ms\"", "time = 3", &["needs a unit", "\"3s\""]),
+    ("time = \"400ms\"", "time = \"3 days\"", &["not a time", "\"days\" is not a unit", "ms, s, min, h"]),
+    ("time = \"400ms\"\n", "", &["[[at]] lacks `time`"]),
+    ("start = { instances = 1 }", "", &["says when, but not what", "leave"]),
+    (
+        "start = { instances = 1 }",
+        "leave = [\"S1\", \"S2\", \"S3\"]",
+        &["3 are to leave", "2 members", "name fewer"],
+    ),
+    ("start = { instances = 1 }", "leave = [\"S1\", \"S2\"]", &["nobody would be left"]),
+    ("start = { instances = 1 }", "leave = [\"S7\"]", &["`S7` is not in the group", "S1 on I1; S2 on I2"]),
+    ("start = { instances = 1 }", "crash = [\"I1\", \"S1\"]", &["S1 has crashed at 400ms"]),
+    ("start = { instances = 1 }", "stall = { member = \"S1\" }", &["`stall` lacks `lasting`"]),
+    ("start = { instances = 1 }", "restart = { instance = \"I1\" }", &["not supported yet"]),
+    ("time = \"400ms\"", "after = \"ready(S3)\"\ndeadline = \"1s\"", &["not supported yet", "time = "]),
+    (
+        "keys = \"zipf(0.99)\"",
+        "keys = \"zipf(x)\"",
+        &["small.toml:12:8", "\"x\" is not a number", "zipf(0.99)"],
+    ),
+    ("keys = \"zipf(0.99)\"", "keys = \"gauss\"", &["\"gauss\" is not known", "uniform, sequential"]),
+    (
+        "keys = \"zipf(0.99)\"",
+        "file = \"nowhere.csv\"",
+        &["nowhere.csv can't be read", "relative to the scenario file"],
+    ),
+    ("value_bytes = 50", "processor = \"join\"", &["not supported yet", "count"]),
+    ("tasks = 3", "tasks = 3\n[[task]]\nstateless = true", &["not supported yet", "tasks = 5"]),
+    ("tasks = 3", "tasks = = 3", &["small.toml:2:9", "this is not TOML"]),
+    (
+        "title = \"A small scale-up for tests\"",
+        "title = \"unfinished",
+        &["small.toml:1:", "this is not TOML"],
+    ),
+];
+
+#[test]
+fn mistakes_in_a_file_are_shown_in_place() {
+    for (from, to, parts) in FILES {
+        let dir = small();
+        let path = dir.path().join("small.toml");
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{from}");
+        std::fs::write(&path, text.replace(from, to)).unwrap();
+        let output = understudy(dir.path(), &["run", "small.toml"]);
+        assert_code(&output, 2);
+        for part in *parts {
+            assert!(stderr(&output).contains(part), "{to}: {part} is not in\n{}", stderr(&output));
+        }
+        assert_eq!(
+            below(dir.path()),
+            ["small.toml".as_ref() as &std::path::Path],
+            "{to}: something was left"
+        );
+    }
+}
+
+/// Each case: arguments, and what the message must contain.
+const ARGUMENTS: &[(&[&str], &[&str])] = &[
+    (&["run"], &["SCENARIO"]),
+    (&["run", "scale-upp"], &["no scenario `scale-upp`", "did you mean `scale-up`?"]),
+    (&["run", "missing.toml"], &["missing.toml can't be read", "understudy list"]),
+    (&["run", "small.toml", "small.toml"], &["named twice"]),
+    (&["run", "small.toml", "--set", "load.rate=0"], &["--set:1:11", "at least 1"]),
+    (&["run", "small.toml", "--set", "state.kyes=1"], &["--set:1:7", "did you mean `keys`?"]),
+    (&["run", "small.toml", "--set", "at.3.time=1s"], &["`3` is not an item", "counted from 0"]),
+    (&["run", "small.toml", "--set", "tasks.x=1"], &["`x` is set inside a whole number"]),
+    (&["run", "small.toml", "--set", "tasks"], &["key=value", "state.keys=50_000"]),
+    (
+        &["run", "small.toml", "--strategy", "lerner"],
+        &["unknown strategy `lerner`", "did you mean `learner`?"],
+    ),
+    (&["run", "small.toml", "--strategy", "learner(max_lerners=1)"], &["did you mean `max_learners`?"]),
+    (&["run", "small.toml", "--strategy", "learner(max_learners=0)"], &["cannot be `0`", "at least 1"]),
+    (&["run", "small.toml", "--strategy", "learner(max_learners=1"], &["parenthesis", "quote it"]),
+    (&["run", "small.toml", "--strategy", "eager,,learner"], &["nothing between two commas"]),
+    (&["run", "small.toml", "--strategy", "eager,eager"], &["eager twice"]),
+    (&["run", "small.toml", "--trials", "0"], &["--trials", "1..=1000"]),
+    (&["run", "small.toml", "--out", "small.toml"], &["small.toml", "can't be written", "--out"]),
+    (&["run", "small.toml", "--out", "small.toml/results"], &["can't be written", "--out"]),
+    (
+        &[
+            "run",
+            "small.toml",
+            "--set",
+            "state.keys=100_000_000",
+            "--set",
+            "state.updates_per_key=1000",
+            "--set",
+            "tasks=1000",
+        ],
+        &["GB of disk", "state.keys"],
+    ),
+    (&["schema", "nothing"], &["scenario", "result"]),
+    (&["rum"], &["run"]),
+];
+
+#[test]
+fn mistakes_in_arguments_name_the_remedy() {
+    for (args, parts) in ARGUMENTS {
+        let dir = small();
+        let output = understudy(dir.path(), args);
+        assert_code(&output, 2);
+        for part in *parts {
+            assert!(stderr(&output).contains(part), "{args:?}: {part} is not in\n{}", stderr(&output));
+        }
+        assert_eq!(
+            below(dir.path()),
+            ["small.toml".as_ref() as &std::path::Path],
+            "{args:?}: something was left"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_holds_a_result_is_refused() {
+    for file in ["result.json", "timeline.csv", "latency-eager-1.hlog"] {
+        let dir = small();
+        std::fs::create_dir(dir.path().join("out")).unwrap();
+        std::fs::write(dir.path().join("out").join(file), "mine").unwrap();
+        let output = understudy(dir.path(), &["run", "small.toml", "--out", "out"]);
+        assert_code(&output, 2);
+        assert!(stderr(&output).contains("already holds a result"), "{}", stderr(&output));
+        assert_eq!(std::fs::read_to_string(dir.path().join("out").join(file)).unwrap(), "mine");
+        assert_eq!(below(&dir.path().join("out")).len(), 1);
+    }
+}
+
+#[test]
+fn one_unusable_scenario_of_two_keeps_both_from_starting() {
+    let dir = small();
+    let output = understudy(dir.path(), &["run", "small.toml", "nope.toml", "--out", "out"]);
+    assert_code(&output, 2);
+    assert!(!dir.path().join("out").exists());
+}
+
+#[test]
+fn a_broken_line_of_a_recorded_load_is_named() {
+    let dir = small();
+    std::fs::write(dir.path().join("load.csv"), "time,key,bytes\n0.1,a,1\n0.2,b\n").unwrap();
+    let output =
+        understudy(dir.path(), &["run", "small.toml", "--set", "load.file=load.csv", "--out", "out"]);
+    assert_code(&output, 2);
+    assert!(stderr(&output).contains("load.csv:3"), "{}", stderr(&output));
+    assert!(!dir.path().join("out").exists());
+}
