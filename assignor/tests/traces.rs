@@ -170,3 +170,19 @@ fn mistakes_are_told_with_their_line() {
         assert!(line <= text.lines().count().max(1), "{text:?}: line {line}");
     }
 }
+
+/// Each rule of `learner` as a story of its own, in the same notation.
+#[test]
+fn every_rule_holds() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/rules");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut broken = Vec::new();
+    for file in &files {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(file).unwrap();
+        broken.extend(differences(&name, &text).iter().map(|found| format!("{name}: {found}")));
+    }
+    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
+    assert!(files.len() >= 15, "the folder holds only {} stories", files.len());
+}

@@ -11,8 +11,13 @@ const MEMBER: &str = "a member's line such as S1(assigned: [T1], revoked: [], le
 const ATTRIBUTE: &str =
     "one of assigned, revoked, learning, standby, ready, lag, stored, give-up, leaving, away";
 
-/// Reads one member's line.
-pub(super) fn member_line(number: usize, text: &str, known: &BTreeSet<TaskId>) -> Result<Line, TraceFault> {
+/// Reads one member's line. In an `answer`, a member may stand by for what it has given up.
+pub(super) fn member_line(
+    number: usize,
+    text: &str,
+    known: &BTreeSet<TaskId>,
+    answer: bool,
+) -> Result<Line, TraceFault> {
     let mut cursor = Cursor::new(text);
     let mut line = Line::new(number, cursor.word(MEMBER)?.into());
     let mut seen = BTreeSet::new();
@@ -30,7 +35,7 @@ pub(super) fn member_line(number: usize, text: &str, known: &BTreeSet<TaskId>) -
         attribute(&mut cursor, &mut line, &mut seen, known)?;
         cursor.eat(',');
     }
-    check(&line)?;
+    check(&line, answer)?;
     Ok(line)
 }
 
@@ -100,9 +105,11 @@ fn lags(words: &[&str], known: &BTreeSet<TaskId>) -> Result<BTreeMap<TaskId, u64
 }
 
 /// One member cannot have two copies of one task.
-fn check(line: &Line) -> Result<(), TraceFault> {
+fn check(line: &Line, answer: bool) -> Result<(), TraceFault> {
     let mut held = BTreeSet::new();
-    for task in [&line.assigned, &line.revoked, &line.learning, &line.standby].into_iter().flatten() {
+    let given_up = Some(&line.revoked).filter(|_| !answer);
+    let lists = [&line.assigned, &line.learning, &line.standby].into_iter().chain(given_up);
+    for task in lists.flatten() {
         if !held.insert(task) {
             return Err(TraceFault::TaskTwice(task.clone()));
         }

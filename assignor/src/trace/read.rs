@@ -89,7 +89,7 @@ impl Reader {
             self.round(text)?.balanced = true;
             return Ok(());
         }
-        let parsed = member_line(number, text, &self.known)?;
+        let parsed = member_line(number, text, &self.known, self.list == List::Assign)?;
         match self.list {
             List::Stable => self.stable.get_or_insert_default().push(parsed),
             List::Join => self.round(text)?.join.push(parsed),

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod world;
+
 use assignor::{GroupView, MemberView, Plan, Task, TaskId};
 
 /// SplitMix64: one seed, one sequence, on every machine.
