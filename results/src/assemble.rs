@@ -4,6 +4,7 @@ use crate::event::{Event, What};
 use crate::metric::{self, RunInput};
 use crate::ownership;
 use crate::schema::{Audit, Generation, MemberTasks, Membership, Run};
+use crate::warm_up;
 
 /// Which run it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Identity {
 pub fn run(identity: Identity, input: &RunInput<'_>, mut audit: Audit) -> Run {
     let (metrics, pauses) = metric::metrics(input);
     audit.no_owner_ms = metrics.no_owner_ms;
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(warm_up::check(input.latency));
     if !audit.passed {
         warnings.push("the audit failed: this run is void".to_owned());
     }

@@ -151,18 +151,38 @@ pub fn by_name(name: &str) -> Option<&'static Figure> {
     FIGURES.iter().find(|figure| figure.name == name)
 }
 
-/// Median of the trials: the middle value, or the mean of the middle two. A run without the number counts as beyond
-/// all others, for it is missing where something was not reached; the median of those is `None`.
+impl Figure {
+    /// The value, or a lower bound of it where the run ended first: `(value, whether it is a bound)`. `None` where
+    /// the run has no such number.
+    ///
+    /// Only what is timed from a scripted event can outlast a run; the bound is what was left of it after the last one.
+    #[must_use]
+    pub fn at_least(&self, run: &Run) -> Option<(f64, bool)> {
+        if let Some(value) = (self.of)(run) {
+            return Some((value, false));
+        }
+        let outlasts = matches!(self.name, "time_to_balance_ms" | "recovery_ms");
+        let last = run.membership.last().filter(|_| outlasts)?;
+        Some((run.end_us.abs_diff(last.at_us) as f64 / 1_000.0, true))
+    }
+}
+
+/// Median of the trials. A run without the number counts as beyond all others, for it is missing where something was
+/// not reached; the median of those is `None`.
 #[must_use]
 pub fn median(figure: &Figure, runs: &[&Run]) -> Option<f64> {
-    let mut values: Vec<f64> =
-        runs.iter().map(|run| (figure.of)(run).unwrap_or(f64::INFINITY)).filter(|v| !v.is_nan()).collect();
+    middle(runs.iter().map(|run| (figure.of)(run).unwrap_or(f64::INFINITY)).collect())
+        .filter(|median| median.is_finite())
+}
+
+/// The middle value, or the mean of the middle two; `None` of none.
+#[must_use]
+pub fn middle(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    let median = match values.len() {
-        0 => return None,
-        len if len.is_multiple_of(2) => f64::midpoint(values[middle - 1], values[middle]),
-        _ => values[middle],
-    };
-    median.is_finite().then_some(median)
+    match values.len() {
+        0 => None,
+        len if len.is_multiple_of(2) => Some(f64::midpoint(values[middle - 1], values[middle])),
+        _ => Some(values[middle]),
+    }
 }

@@ -7,6 +7,7 @@
 //! | [`latency`] | the recorder of latencies, one histogram per 100 ms and phase |
 //! | [`histogram`] | the one shape of histogram, and the figures read off it |
 //! | [`interval_log`] | latencies as an HdrHistogram interval log |
+//! | [`warm_up`] | whether the warm-up was long enough |
 //! | [`pause`] | the pauses of tasks, each broken into parts that add up to it |
 //! | [`ownership`] | who ran, restored and learned which task when |
 //! | [`metric`] | all metrics of one run, from events and latencies |
@@ -16,15 +17,22 @@
 //! | [`figure`] | the catalogue of figures that can be shown, compared, gated |
 //! | [`schema`] | the shape of `result.json`, and its JSON Schema |
 //! | [`read`] | reads a `result.json` back |
+//! | [`stats`] | statistics over paired trials |
+//! | [`likeness`] | whether two results may be compared |
+//! | [`compare`] | two sides, figure by figure |
+//! | [`gate`] | limits that a comparison has to keep |
 //! | [`report`] | the same runs for a terminal, a document, a spreadsheet, a CI server |
 
 pub mod assemble;
+pub mod compare;
 pub mod environment;
 pub mod event;
 pub mod figure;
+pub mod gate;
 pub mod histogram;
 pub mod interval_log;
 pub mod latency;
+pub mod likeness;
 pub mod metric;
 pub mod ownership;
 pub mod pause;
@@ -32,4 +40,6 @@ pub mod phase;
 pub mod read;
 pub mod report;
 pub mod schema;
+pub mod stats;
 pub mod timeline;
+pub mod warm_up;

@@ -1,6 +1,11 @@
 //! Reports: the same runs for a terminal, a document, a spreadsheet and a CI server.
 
+pub mod compare_text;
+mod comparison;
 pub mod csv;
 pub mod headline;
+pub mod junit;
+pub mod markdown;
+mod rows;
 pub mod text;
 pub mod units;

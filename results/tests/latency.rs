@@ -149,3 +149,24 @@ fn an_hour_of_intervals_stays_small() {
     assert_eq!(record.intervals.len(), 100);
     assert!(record.encoded_bytes() / 100 < 8_000, "{} bytes an interval", record.encoded_bytes() / 100);
 }
+
+#[test]
+fn a_warm_up_that_was_too_short_is_noticed() {
+    let run = |slow_until_ms: i64| {
+        let recorder = Recorder::new(1, 50_000);
+        recorder.set_phase(Phase::Steady);
+        recorder.open_window(3_000_000, 9_000_000);
+        let mut writer = recorder.writer();
+        for at_ms in 0..9_000_i64 {
+            let latency_us = if at_ms < slow_until_ms || at_ms > 3_000 { 9_000 } else { 2_000 };
+            writer.record_turn(0, at_ms * 1_000, 10, [at_ms * 1_000 - latency_us]);
+        }
+        drop(writer);
+        results::warm_up::check(&recorder.finish())
+    };
+    assert_eq!(run(0), None, "what the script does later is no matter of the warm-up");
+    assert_eq!(run(300), None);
+    assert!(
+        run(800).is_some_and(|warning| warning.contains("p99 9.0 ms in the first second, 2.0 ms after it"))
+    );
+}

@@ -11,8 +11,11 @@
 //! | [`member`] | what one worker owns, learns and gives up |
 
 pub mod coordinator;
+mod fault;
 pub mod member;
 pub mod message;
 
 pub use coordinator::Coordinator;
+#[doc(hidden)]
+pub use fault::Fault;
 pub use member::{Member, MemberConfig};

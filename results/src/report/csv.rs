@@ -1,6 +1,93 @@
 //! CSV as RFC 4180 has it, but for the line ends, which are plain newlines.
+//!
+//! [`runs`] has one line per run and a column per figure, as change-point tools want it: time, commit, numbers.
+//! [`compare`] has one line per figure.
 
 use std::io;
+
+use super::comparison::plain;
+use crate::compare::Comparison;
+use crate::figure::FIGURES;
+use crate::schema::RunFile;
+
+/// Writes results as one table, oldest first: `time`, `commit`, `scenario`, `strategy`, `trial`, `replica`, `seed`,
+/// `audit`, then every figure under its dotted name. A cell is empty where the run has no such number.
+///
+/// # Errors
+/// What `out` reports.
+pub fn runs(out: &mut impl io::Write, results: &[&RunFile]) -> io::Result<()> {
+    let fixed = ["time", "commit", "scenario", "strategy", "trial", "replica", "seed", "audit"];
+    write_row(out, fixed.into_iter().chain(FIGURES.iter().map(|figure| figure.name)))?;
+    let mut results: Vec<&RunFile> = results.to_vec();
+    // ISO times in UTC sort as text.
+    results.sort_by(|a, b| a.started.cmp(&b.started));
+    for result in results {
+        for run in &result.runs {
+            let mut cells = vec![
+                result.started.clone(),
+                result.environment.commit.clone().unwrap_or_default(),
+                result.title.clone(),
+                run.strategy.clone(),
+                run.trial.to_string(),
+                run.replica.to_string(),
+                run.seed.to_string(),
+                if run.audit.passed { "passed" } else { "failed" }.to_owned(),
+            ];
+            cells.extend(
+                FIGURES.iter().map(|figure| {
+                    (figure.of)(run).map_or_else(String::new, |value| plain(value, figure.unit))
+                }),
+            );
+            write_row(out, cells.iter().map(String::as_str))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes comparisons, one line per figure of each.
+///
+/// # Errors
+/// What `out` reports.
+pub fn compare(out: &mut impl io::Write, comparisons: &[Comparison]) -> io::Result<()> {
+    write_row(
+        out,
+        [
+            "base",
+            "new",
+            "metric",
+            "pairs",
+            "base_median",
+            "new_median",
+            "ratio",
+            "low",
+            "high",
+            "p",
+            "noise_floor",
+            "verdict",
+        ],
+    )?;
+    let optional = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    for comparison in comparisons {
+        for row in &comparison.rows {
+            let cells = [
+                comparison.base.clone(),
+                comparison.new.clone(),
+                row.figure.name.to_owned(),
+                comparison.pairs.to_string(),
+                plain(row.medians.0, row.figure.unit),
+                plain(row.medians.1, row.figure.unit),
+                optional(row.estimate.ratio),
+                optional(row.estimate.interval.map(|interval| interval.0)),
+                optional(row.estimate.interval.map(|interval| interval.1)),
+                row.estimate.p.to_string(),
+                optional(row.noise_floor),
+                row.verdict.name().to_owned(),
+            ];
+            write_row(out, cells.iter().map(String::as_str))?;
+        }
+    }
+    Ok(())
+}
 
 /// Writes one line. A cell with a comma, a quote or a line break is quoted.
 ///

@@ -21,6 +21,7 @@ use assignor::{FollowUp, MemberId, Plan, Task, TaskId};
 use crate::clock::Time;
 use crate::config::{GroupConfig, Notices};
 use crate::event::{Cause, GroupEvent};
+use crate::group::Fault;
 use crate::group::message::{Answer, CoordinatorEffect, CoordinatorEvent, Reply, Stamp};
 use crate::position::{Claim, Generation, Incarnation};
 
@@ -50,6 +51,7 @@ pub struct Coordinator {
     pending: Vec<Cause>,
     /// When the last step was taken.
     now: Time,
+    fault: Option<Fault>,
 }
 
 impl Coordinator {
@@ -70,7 +72,18 @@ impl Coordinator {
             causes: Vec::new(),
             pending: Vec::new(),
             now: Time::ZERO,
+            fault: None,
         }
+    }
+
+    /// Plants a fault, for the simulator to find.
+    #[doc(hidden)]
+    pub fn plant(&mut self, fault: Option<Fault>) {
+        self.fault = fault;
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
     }
 
     /// The last generation whose joins were in.
@@ -85,7 +98,7 @@ impl Coordinator {
         let asked_for = |f: &Option<(Time, Cause)>| matches!(f, Some((_, Cause::FollowUp)));
         match &self.phase {
             Phase::Empty | Phase::Dead => true,
-            Phase::Stable { follow_up } => {
+            Phase::Stable { follow_up, .. } => {
                 self.pending.is_empty() && !asked_for(follow_up) && self.roster.all_answered()
             }
             Phase::Preparing(_) | Phase::Completing { .. } => false,
@@ -95,6 +108,11 @@ impl Coordinator {
     /// The members, in natural order.
     pub fn members(&self) -> impl Iterator<Item = &MemberId> {
         self.roster.iter().map(|r| &r.id)
+    }
+
+    /// Asks for a rebalance as if the last plan had asked for one: an operator's button. It begins with the next step.
+    pub fn rebalance(&mut self, cause: Cause) {
+        self.want(cause);
     }
 
     /// Takes one step: `event` at `now`. What is to be done is appended to `out`.
@@ -127,7 +145,7 @@ impl Coordinator {
             Phase::Preparing(gathering) => [gathering.not_before(), gathering.limit],
             Phase::Completing { until, .. } => [*until; 2],
             Phase::Stable { .. } if !self.roster.all_answered() => [self.roster.sync_by(); 2],
-            Phase::Stable { follow_up } => [follow_up.map_or(Time::NEVER, |(at, _)| at); 2],
+            Phase::Stable { follow_up, .. } => [follow_up.map_or(Time::NEVER, |(at, _)| at); 2],
         };
         // What is due by now has been done by the last step.
         let times = sessions.chain(away).chain(phase);
@@ -159,7 +177,7 @@ impl Coordinator {
                 self.remove(&leader, Cause::Timeout, out);
                 true
             }
-            Phase::Stable { follow_up } => {
+            Phase::Stable { follow_up, .. } => {
                 if !self.roster.all_answered() {
                     return self.drop_unsynced(now, out);
                 }
@@ -235,7 +253,13 @@ impl Coordinator {
         let Some(leader) = self.roster.leader() else { return };
         self.generation = after(self.generation);
         let claim = self.claim();
-        let view = Box::new(view::view(&self.tasks, &self.roster));
+        let mut view = Box::new(view::view(&self.tasks, &self.roster));
+        for away in view.members.iter_mut().filter(|m| m.away) {
+            away.away = !self.has(Fault::AwayUnseen);
+            if self.has(Fault::AwayForgotten) {
+                away.active.clear();
+            }
+        }
         out.push(CoordinatorEffect::Observed(GroupEvent::BarrierReached { generation: self.generation }));
         let mut replies = Vec::with_capacity(self.roster.len());
         for record in self.roster.iter_mut() {
@@ -272,10 +296,12 @@ impl Coordinator {
         }
         let follow_up = match plan.follow_up {
             FollowUp::None => None,
+            FollowUp::Immediate if self.has(Fault::FollowUpForgotten) => None,
             FollowUp::Immediate => Some((now, Cause::FollowUp)),
             FollowUp::After(delay) => Some((now + delay, Cause::Probing)),
         };
-        self.phase = Phase::Stable { follow_up };
+        let Phase::Completing { leader, .. } = std::mem::replace(&mut self.phase, Phase::Empty) else { return };
+        self.phase = Phase::Stable { follow_up, leader };
         let (generation, causes) = (self.generation, std::mem::take(&mut self.causes));
         let balanced = plan.balanced;
         let completed = GroupEvent::Completed { generation, causes, balanced, active };
@@ -308,6 +334,9 @@ impl Coordinator {
     }
 
     fn expire_sessions(&mut self, now: Time, out: &mut Vec<CoordinatorEffect>) {
+        if self.has(Fault::SessionsNeverEnd) {
+            return;
+        }
         let session = self.config.session_timeout;
         let over = self.roster.iter().filter(|r| now >= r.heard + session);
         let over: Vec<_> = over.map(|r| r.id.clone()).collect();
@@ -320,6 +349,12 @@ impl Coordinator {
     fn remove(&mut self, id: &MemberId, cause: Cause, out: &mut Vec<CoordinatorEffect>) {
         let Some(record) = self.roster.remove(id, false) else { return };
         out.push(CoordinatorEffect::Observed(GroupEvent::MemberGone { member: id.clone(), cause }));
+        if let Phase::Stable { follow_up, leader } = &mut self.phase
+            && leader == id
+            && self.fault == Some(Fault::FollowUpLostWithLeader)
+        {
+            *follow_up = None;
+        }
         if !record.is_spent() {
             self.want(cause);
         }

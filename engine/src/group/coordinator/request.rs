@@ -7,6 +7,7 @@ use super::round::Phase;
 use super::{Coordinator, after};
 use crate::clock::Time;
 use crate::event::{Cause, GroupEvent};
+use crate::group::Fault;
 use crate::group::message::{Answer, Ask, CoordinatorEffect, Join, Refusal, Request, Stamp};
 use crate::position::Claim;
 
@@ -29,6 +30,7 @@ impl Coordinator {
             // Also the first join of a member: whatever comes later is known to be meant for this coordinator.
             return self.refuse(member, stamp, Refusal::OtherIncarnation, out);
         }
+        let fault = self.fault;
         let Some(record) = self.roster.get_mut(&member) else {
             return self.receive_from_outside(now, member, stamp, body, out);
         };
@@ -38,6 +40,7 @@ impl Coordinator {
                 return self.refuse(member, stamp, Refusal::FencedStaticId, out);
             }
             (std::cmp::Ordering::Equal, std::cmp::Ordering::Greater) => Age::New,
+            (std::cmp::Ordering::Equal, _) if takes_for_new(fault, &body) => Age::New,
             (std::cmp::Ordering::Equal, std::cmp::Ordering::Equal) => Age::Repeated,
             _ => return,
         };
@@ -235,9 +238,9 @@ impl Coordinator {
         plan: Option<Box<Plan>>,
         out: &mut Vec<CoordinatorEffect>,
     ) {
-        let is_current = claim == self.claim();
+        let is_current = claim == self.claim() || self.has(Fault::StalePlanAccepted);
         let Some(record) = self.roster.get_mut(&member) else { return };
-        record.stamp = stamp;
+        record.stamp = record.stamp.max(stamp);
         if matches!(self.phase, Phase::Preparing(_)) {
             if !record.joined {
                 self.call_in(member, stamp, out);
@@ -298,5 +301,14 @@ impl Coordinator {
                 task.state_size = *bytes;
             }
         }
+    }
+}
+
+/// Whether a planted fault takes an old request for a new one.
+fn takes_for_new(fault: Option<Fault>, body: &Ask) -> bool {
+    match fault {
+        Some(Fault::StaleJoinAccepted) => matches!(body, Ask::Join(_)),
+        Some(Fault::StalePlanAccepted) => matches!(body, Ask::Sync { plan: Some(_), .. }),
+        _ => false,
     }
 }

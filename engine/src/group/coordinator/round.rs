@@ -26,6 +26,8 @@ pub(super) enum Phase {
     Stable {
         /// The rebalance that the last plan asked for, and when.
         follow_up: Option<(Time, Cause)>,
+        /// Who planned. (The follow-up does not depend on it.)
+        leader: MemberId,
     },
     /// Taken down.
     Dead,

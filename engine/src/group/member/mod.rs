@@ -16,6 +16,7 @@ use assignor::{Conduct, InstanceId, Leave, MemberId, Promotion, Strategy, TaskId
 use crate::clock::Time;
 use crate::config::GroupConfig;
 use crate::event::{Cause, Stop};
+use crate::group::Fault;
 use crate::group::message::{Ask, Exit, Inventory, Join, MemberEffect, MemberEvent, Request, Stamp};
 use crate::position::{Claim, Incarnation};
 
@@ -96,6 +97,7 @@ pub struct Member {
     leaving_told: bool,
     /// When the first learner caught up that is waiting for the others of the instance.
     first_ready: Option<Time>,
+    fault: Option<Fault>,
 }
 
 impl Member {
@@ -119,7 +121,18 @@ impl Member {
             leave_by: None,
             leaving_told: false,
             first_ready: None,
+            fault: None,
         }
+    }
+
+    /// Plants a fault, for the simulator to find.
+    #[doc(hidden)]
+    pub fn plant(&mut self, fault: Option<Fault>) {
+        self.fault = fault;
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == Some(fault)
     }
 
     /// Its name.
@@ -268,10 +281,10 @@ impl Member {
     }
 
     fn go_on(&mut self, now: Time, inventory: &dyn Inventory, out: &mut Vec<MemberEffect>) {
-        if self.held.is_stopping() {
+        let Phase::Stopping(then) = &self.phase else { return };
+        if self.held.is_stopping() && !(self.has(Fault::JoinBeforeStopped) && matches!(then, Then::Join { .. })) {
             return;
         }
-        let Phase::Stopping(then) = &self.phase else { return };
         match then.clone() {
             Then::Join { cause } => self.join(now, cause, inventory, out),
             Then::Leave { cause } => {
@@ -283,7 +296,11 @@ impl Member {
             }
             Then::Afresh if self.leave_by.is_some() => self.end(Exit::Left, out),
             Then::Afresh => {
-                self.held.close_all(out);
+                if self.has(Fault::KeepsWhatItLost) {
+                    self.held.claim = Claim::default();
+                } else {
+                    self.held.close_all(out);
+                }
                 self.fresh = self.call + 1;
                 self.join(now, Some(Cause::Join), inventory, out);
             }
@@ -315,7 +332,8 @@ impl Member {
 
     /// Learners that have caught up, and whether it is time to say so.
     fn promote(&mut self, now: Time, inventory: &dyn Inventory, out: &mut Vec<MemberEffect>) {
-        let acceptable = self.conduct.acceptable_lag;
+        let acceptable =
+            if self.has(Fault::ReadyTooSoon) { u64::MAX } else { self.conduct.acceptable_lag };
         self.held.look(acceptable, inventory, out);
         if !matches!(self.phase, Phase::Steady) {
             return;

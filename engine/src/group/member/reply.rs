@@ -5,6 +5,7 @@ use assignor::{Assignment, GroupView, TaskId};
 use super::{Member, Phase, Then};
 use crate::clock::Time;
 use crate::event::{Cause, Stop};
+use crate::group::Fault;
 use crate::group::message::{Answer, Ask, Exit, Inventory, MemberEffect, Refusal, Reply, Request, Stamp};
 use crate::position::{Claim, Generation};
 
@@ -35,7 +36,8 @@ impl Member {
                 }
             }
             Answer::Assigned { claim, assignment } => {
-                if self.waits_for(stamp, |ask| matches!(ask, Ask::Sync { .. })) {
+                let any = self.has(Fault::StaleAssignmentAccepted) && matches!(self.phase, Phase::Steady);
+                if any || self.waits_for(stamp, |ask| matches!(ask, Ask::Sync { .. })) {
                     self.assigned(now, claim, &assignment, inventory, out);
                 }
             }
@@ -172,7 +174,9 @@ impl Member {
                     Phase::Farewell(..) => self.end(Exit::Left, out),
                     Phase::Stopping(Then::Afresh | Then::Exit { .. }) => {}
                     Phase::Stopping(_) | Phase::Calling(_) | Phase::Steady => {
-                        self.held.stop_all(Stop::Fenced, out);
+                        if !self.has(Fault::KeepsWhatItLost) {
+                            self.held.stop_all(Stop::Fenced, out);
+                        }
                         self.when_stopped(now, Then::Afresh, inventory, out);
                     }
                 }
