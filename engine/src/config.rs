@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use crate::log::LogOptions;
+use crate::restore::ReplayOptions;
+use crate::store::RocksOptions;
+use crate::task::processor::{Count, Processor};
+
 /// How members learn that a rebalance has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notices {
@@ -67,6 +72,65 @@ impl GroupConfig {
             notices: Notices::Pushed,
             barrier_waits_for_away: false,
             initial_members: 0,
+        }
+    }
+}
+
+/// What a task does with its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessorKind {
+    /// Per key, a count and a sum of hashed source offsets, padded to this many bytes.
+    Count {
+        /// Size of a value.
+        value_bytes: usize,
+    },
+}
+
+impl ProcessorKind {
+    /// A processor of this kind, as it is after nothing.
+    #[must_use]
+    pub fn make(self) -> Box<dyn Processor> {
+        match self {
+            Self::Count { value_bytes } => Box::new(Count::new(value_bytes)),
+        }
+    }
+}
+
+/// Settings of the engine itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineConfig {
+    /// What every task does.
+    pub processor: ProcessorKind,
+    /// A turn takes at most this many records.
+    pub turn_records: usize,
+    /// A worker that has caught up waits this long before it looks again, so that turns carry batches.
+    pub linger: Duration,
+    /// Records per second that one worker can serve, kept by waiting. `None`: as many as the machine can.
+    pub worker_rate: Option<u64>,
+    /// Changelog bytes per second that one instance may replay, kept by waiting. `None`: no limit.
+    pub restore_bytes_per_s: Option<u64>,
+    /// Changelog bytes of one piece of replay: how long a copy is locked, and others wait for theirs.
+    pub piece_bytes: u64,
+    /// How a replay works, and what memory it may use.
+    pub replay: ReplayOptions,
+    /// How stores are laid out.
+    pub rocks: RocksOptions,
+    /// How logs are kept.
+    pub log: LogOptions,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            processor: ProcessorKind::Count { value_bytes: 100 },
+            turn_records: 500,
+            linger: Duration::from_millis(1),
+            worker_rate: None,
+            restore_bytes_per_s: None,
+            piece_bytes: 1 << 20,
+            replay: ReplayOptions::default(),
+            rocks: RocksOptions::default(),
+            log: LogOptions::default(),
         }
     }
 }

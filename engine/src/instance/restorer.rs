@@ -1,0 +1,221 @@
+//! An instance's restorer: the thread that brings copies into line with their roles.
+//!
+//! Restoring actives come first, since their tasks stand still; then copies to be closed; then learners and
+//! standbys, a piece each in turn. `restore_bytes_per_s` is kept by waiting between pieces.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assignor::InstanceId;
+use crossbeam_channel::{Receiver, Sender};
+
+use crate::clock::Clock as _;
+use crate::error::Error;
+use crate::event::{Event, TaskEvent};
+use crate::restore::{Limit, Replay};
+use crate::store::StoreDirectory;
+use crate::task::open_copy;
+
+use super::copies::{Copies, Role, Slot};
+use super::worker::ToWorker;
+use super::{Shared, ToInstance};
+
+/// How often followers that have caught up look for news. The lag this adds is part of every hand-over.
+const FOLLOW: Duration = Duration::from_millis(5);
+/// How often an idle restorer looks whether the run has failed.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// What a restorer is made with.
+pub(crate) struct RestorerParts {
+    pub(crate) instance: InstanceId,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) copies: Arc<Copies>,
+    pub(crate) stores: Arc<dyn StoreDirectory>,
+    pub(crate) wake: Receiver<()>,
+    pub(crate) reports: Sender<ToInstance>,
+    pub(crate) crashed: Arc<AtomicBool>,
+    /// Set by the instance when its workers are gone: close every copy and end.
+    pub(crate) ending: Arc<AtomicBool>,
+}
+
+pub(crate) struct Restorer {
+    parts: RestorerParts,
+    limit: Option<Limit>,
+    /// Which follower had the last piece.
+    turn: usize,
+}
+
+/// What a look at the slots found to do.
+enum Work {
+    Restore(Arc<Slot>),
+    Close(Arc<Slot>),
+    Follow(Arc<Slot>),
+    /// Nothing now; whether there are followers to come back for.
+    Wait {
+        followers: bool,
+    },
+}
+
+impl Restorer {
+    pub(crate) fn new(parts: RestorerParts) -> Self {
+        let limit = parts.shared.engine.restore_bytes_per_s.map(Limit::new);
+        Self { parts, limit, turn: 0 }
+    }
+
+    /// Runs until its instance ends, crashes, or the run is poisoned.
+    ///
+    /// # Errors
+    ///
+    /// A failed log or store.
+    pub(crate) fn run(mut self) -> Result<(), Error> {
+        loop {
+            if self.parts.crashed.load(Ordering::Acquire) || self.parts.shared.board.failed() {
+                return Ok(());
+            }
+            if self.parts.ending.load(Ordering::Acquire) {
+                return self.close_all();
+            }
+            match self.find_work() {
+                Work::Restore(slot) => self.restore(&slot)?,
+                Work::Close(slot) => Self::close(&slot)?,
+                Work::Follow(slot) => self.follow(&slot)?,
+                Work::Wait { followers } => {
+                    let patience = if followers { FOLLOW } else { IDLE };
+                    drop(self.parts.wake.recv_timeout(patience));
+                }
+            }
+        }
+    }
+
+    fn find_work(&mut self) -> Work {
+        let mut close = None;
+        let mut followers = Vec::new();
+        let mut following = false;
+        for slot in self.parts.copies.iter() {
+            match slot.role() {
+                Role::Restoring(_) => return Work::Restore(slot.clone()),
+                // Who holds the lock is a worker that is about to take the copy: look again later.
+                Role::Closed if slot.copy.try_lock().is_some_and(|copy| copy.is_some()) => {
+                    close = Some(slot.clone());
+                }
+                Role::Learner(_) | Role::Standby => {
+                    following = true;
+                    let unopened = slot.copy.try_lock().is_some_and(|copy| copy.is_none());
+                    if unopened || slot.lag() > 0 {
+                        followers.push(slot.clone());
+                    }
+                }
+                Role::Closed | Role::Parked | Role::Restored(_) | Role::Running => {}
+            }
+        }
+        if let Some(slot) = close {
+            return Work::Close(slot);
+        }
+        if followers.is_empty() {
+            return Work::Wait { followers: following };
+        }
+        self.turn = (self.turn + 1) % followers.len();
+        Work::Follow(followers.swap_remove(self.turn))
+    }
+
+    /// Opens the slot's copy if it is not open, and says how many records a piece replayed. The copy stays locked
+    /// only for this piece.
+    fn piece(&mut self, slot: &Slot) -> Result<u64, Error> {
+        let mut held = slot.copy.lock();
+        if !matches!(slot.role(), Role::Restoring(_) | Role::Learner(_) | Role::Standby) {
+            return Ok(0);
+        }
+        if held.is_none() {
+            *held = Some(self.open(slot)?);
+        }
+        let Some(copy) = held.as_mut() else { return Ok(0) };
+        let clock = &self.parts.shared.clock;
+        let began = clock.now();
+        let piece = copy.step(self.parts.shared.engine.piece_bytes)?;
+        let at = clock.now();
+        slot.advanced(copy.checkpoint().offset, copy.position(), piece.records, piece.bytes);
+        drop(held);
+        if piece.bytes > 0 {
+            let replayed = TaskEvent::Replayed {
+                instance: self.parts.instance.clone(),
+                records: piece.records,
+                bytes: piece.bytes,
+                work: at.since(began),
+            };
+            self.parts.shared.observer.event(at, Event::Task(slot.task.clone(), replayed));
+        }
+        self.keep_to_limit(piece.bytes);
+        Ok(piece.records)
+    }
+
+    fn open(&self, slot: &Slot) -> Result<Replay, Error> {
+        let opened = open_copy(&*self.parts.stores, &*slot.log, &slot.task)?;
+        if let Some(discarded) = opened.discarded {
+            slot.lost();
+            let bytes = discarded.bytes;
+            let discarded = TaskEvent::Discarded { instance: self.parts.instance.clone(), bytes };
+            self.parts
+                .shared
+                .observer
+                .event(self.parts.shared.clock.now(), Event::Task(slot.task.clone(), discarded));
+        }
+        let replay = Replay::new(slot.log.clone(), opened.store, self.parts.shared.engine.replay);
+        slot.advanced(replay.checkpoint().offset, replay.position(), 0, 0);
+        Ok(replay)
+    }
+
+    fn restore(&mut self, slot: &Arc<Slot>) -> Result<(), Error> {
+        self.piece(slot)?;
+        let Role::Restoring(restoration) = slot.role() else { return Ok(()) };
+        let arrived =
+            slot.copy.lock().as_ref().is_some_and(|copy| copy.checkpoint().offset >= restoration.fenced.end);
+        if arrived
+            && slot
+                .change_role(|role| matches!(role, Role::Restoring(_)), Role::Restored(restoration.clone()))
+        {
+            drop(restoration.worker.send(ToWorker::Restored { task: slot.task.clone() }));
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, slot: &Arc<Slot>) -> Result<(), Error> {
+        let acceptable = self.parts.shared.conduct.acceptable_lag;
+        self.piece(slot)?;
+        if slot.exists() && slot.lag() <= acceptable && slot.tell_ready() {
+            drop(self.parts.reports.send(ToInstance::Progress));
+        }
+        Ok(())
+    }
+
+    fn close(slot: &Slot) -> Result<(), Error> {
+        let mut held = slot.copy.lock();
+        if !matches!(slot.role(), Role::Closed) {
+            return Ok(());
+        }
+        if let Some(copy) = held.take() {
+            copy.into_store().close()?;
+        }
+        Ok(())
+    }
+
+    fn close_all(&self) -> Result<(), Error> {
+        for slot in self.parts.copies.iter() {
+            slot.set_role(Role::Closed);
+            Self::close(slot)?;
+        }
+        Ok(())
+    }
+
+    fn keep_to_limit(&mut self, bytes: u64) {
+        let Some(limit) = self.limit.as_mut() else { return };
+        let clock = &self.parts.shared.clock;
+        let now = clock.now();
+        limit.spend(now, bytes);
+        let until = now + limit.wait(now);
+        // A wake-up during the wait is no reason to go faster; roles are looked at again right after it.
+        while clock.now() < until && !self.parts.crashed.load(Ordering::Acquire) {
+            drop(self.parts.wake.recv_deadline(clock.instant(until)));
+        }
+    }
+}
