@@ -209,8 +209,11 @@ impl Checkers {
         let promotes = !matches!(self.conduct.promotion, Promotion::Probing);
         let learner_rules = promotes && self.conduct.revocation != assignor::Revocation::Everything;
         if let Some(giver) = giver.filter(|_| learner_rules && self.learns()) {
-            let at_home = instances.get(&giver.id) == instances.get(to);
-            let ready = self.caught_up.contains(&(to.clone(), task.clone()));
+            let home = instances.get(to);
+            let at_home = instances.get(&giver.id) == home;
+            // Workers of one instance share its copies: it may be another one's learner.
+            let is_ready = |(host, learned): &(MemberId, TaskId)| learned == task && instances.get(host) == home;
+            let ready = self.caught_up.iter().any(is_ready);
             if !at_home && !ready && !self.stateless.contains(task) {
                 let what = format!("{task} goes from {} to {to}, which has not caught up", giver.id);
                 self.violate(Check::ReadyBeforeHandOver, what);

@@ -211,6 +211,7 @@ impl Coordinator {
                 record.sync = Sync::Outside;
                 self.roster.insert(record);
                 self.want(Cause::Join);
+                self.observe_join(member, out);
                 self.begin(now, out);
             }
             Phase::Completing { .. } | Phase::Stable { .. } if !record.joined && !wants_out => {

@@ -170,6 +170,11 @@ impl Holdings {
         self.learners.values().any(|p| p.ready && !p.told)
     }
 
+    /// Whether a learner has caught up and was told of, and still is a learner.
+    pub(super) fn waits_for_promotion(&self) -> bool {
+        self.learners.values().any(|p| p.ready && p.told)
+    }
+
     /// What to say at a join. The group knows from then on which learners are ready.
     pub(super) fn claims(&mut self, inventory: &dyn Inventory) -> Claims {
         let lag = |task: &TaskId| inventory.lag(task).unwrap_or(u64::MAX);

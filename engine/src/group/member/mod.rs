@@ -97,6 +97,8 @@ pub struct Member {
     leaving_told: bool,
     /// When the first learner caught up that is waiting for the others of the instance.
     first_ready: Option<Time>,
+    /// When to tell once more of learners that are ready and were not promoted.
+    tell_again: Time,
     fault: Option<Fault>,
 }
 
@@ -121,6 +123,7 @@ impl Member {
             leave_by: None,
             leaving_told: false,
             first_ready: None,
+            tell_again: Time::NEVER,
             fault: None,
         }
     }
@@ -202,7 +205,8 @@ impl Member {
             (Phase::Steady, Promotion::All { timeout }, Some(first)) => first + timeout,
             _ => Time::NEVER,
         };
-        beat.min(poll).min(leave).min(promotion)
+        let again = if self.waits_for_promotion() { self.tell_again } else { Time::NEVER };
+        beat.min(poll).min(leave).min(promotion).min(again)
     }
 
     fn start(&mut self, now: Time, inventory: &dyn Inventory, out: &mut Vec<MemberEffect>) {
@@ -338,6 +342,9 @@ impl Member {
         if !matches!(self.phase, Phase::Steady) {
             return;
         }
+        if self.waits_for_promotion() && now >= self.tell_again {
+            return self.rejoin(now, &[], Some(Cause::LearnerReady), inventory, out);
+        }
         if !self.held.has_news() {
             self.first_ready = None;
             return;
@@ -353,6 +360,15 @@ impl Member {
         if is_time {
             self.rejoin(now, &[], Some(Cause::LearnerReady), inventory, out);
         }
+    }
+
+    /// Whether a learner of which the group was told that it is ready still is one. As a rule the leader asks for the
+    /// task and a follow-up hands it over. But the owner may have been away and be back without a rebalance, or two
+    /// members may have learned the task; so the group is told again, once in a session at most.
+    fn waits_for_promotion(&self) -> bool {
+        matches!(self.phase, Phase::Steady)
+            && self.conduct.promotion != Promotion::Probing
+            && self.held.waits_for_promotion()
     }
 
     /// It is asked to go.

@@ -127,6 +127,7 @@ impl Member {
     ) {
         self.held.settle(claim, assignment, out);
         self.phase = Phase::Steady;
+        self.tell_again = now + self.session_timeout;
         if self.leave_by.is_none() {
             return;
         }
