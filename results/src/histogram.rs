@@ -1,7 +1,7 @@
 //! The one shape of histogram: HdrHistogram, microseconds, three significant digits, 1 µs to 1 h.
 //!
-//! Every latency histogram has these bounds, so that any two can be added bucket by bucket. A value above an hour
-//! is counted as an hour (a run that long behind has other worries), one of 0 µs as it is.
+//! All have the same resolution, so any two can be added bucket by bucket. They start with room for 100 ms and grow
+//! with the values they meet, because most of the thousands that a run keeps never see more.
 
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use hdrhistogram::{Counter, Histogram};
@@ -13,35 +13,34 @@ pub const HIGHEST_US: u64 = 3_600_000_000;
 /// Significant decimal digits that every value keeps: a percentile is at most 0.1 % too high.
 pub const DIGITS: u8 = 3;
 
+/// The values that a histogram has room for before it grows, in microseconds.
+const USUAL_US: u64 = 100_000;
+
 /// An empty histogram of the one shape.
 ///
 /// # Panics
 /// Never: the bounds are constants that HdrHistogram accepts.
 #[must_use]
 pub fn empty<T: Counter>() -> Histogram<T> {
-    Histogram::new_with_bounds(1, HIGHEST_US, DIGITS).expect("constant bounds are valid")
-}
-
-/// An empty histogram that starts small and grows with the values it meets, up to [`HIGHEST_US`]: for histograms
-/// that are many, such as one per task.
-///
-/// # Panics
-/// Never: the bounds are constants that HdrHistogram accepts.
-#[must_use]
-pub fn growing<T: Counter>() -> Histogram<T> {
-    let mut histogram = Histogram::new_with_bounds(1, 100_000, DIGITS).expect("constant bounds are valid");
+    let mut histogram = Histogram::new_with_bounds(1, USUAL_US, DIGITS).expect("constant bounds are valid");
     histogram.auto(true);
     histogram
+}
+
+/// Counts a value `times` times. One above an hour counts as an hour: a run that long behind has other worries.
+pub fn record<T: Counter>(histogram: &mut Histogram<T>, us: u64, times: T) {
+    // Fails only where the histogram can't grow; up to an hour it can.
+    let _ = histogram.record_n(us.min(HIGHEST_US), times);
 }
 
 /// Adds every count of `from` to `into`, whatever their counters' width.
 pub fn merge<T: Counter>(into: &mut Histogram<u64>, from: &Histogram<T>) {
     for bucket in from.iter_recorded() {
-        into.saturating_record_n(bucket.value_iterated_to(), bucket.count_since_last_iteration());
+        record(into, bucket.value_iterated_to(), bucket.count_since_last_iteration());
     }
 }
 
-/// A histogram as bytes in HdrHistogram's V2 encoding: some hundred bytes instead of the 188 kB of a live one.
+/// A histogram as bytes in HdrHistogram's V2 encoding: some hundred bytes instead of the 64 kB and more of a live one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded(Vec<u8>);
 

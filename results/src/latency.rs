@@ -48,7 +48,7 @@ impl Default for Pair {
 impl Pair {
     /// Adds another pair's counts.
     pub fn add(&mut self, other: &Pair) {
-        // Equal bounds: adding can't fail.
+        // Equal resolution, and room to grow: adding can't fail.
         let _ = self.latency.add(&other.latency);
         let _ = self.service.add(&other.service);
     }
@@ -75,13 +75,13 @@ pub struct Distribution {
 
 impl Default for Distribution {
     fn default() -> Self {
-        Distribution { histogram: histogram::growing(), sum_us: 0 }
+        Distribution { histogram: histogram::empty(), sum_us: 0 }
     }
 }
 
 impl Distribution {
     fn record(&mut self, latency_us: u64) {
-        self.histogram.saturating_record(latency_us.min(histogram::HIGHEST_US));
+        histogram::record(&mut self.histogram, latency_us, 1);
         self.sum_us += latency_us;
     }
 }
@@ -258,7 +258,7 @@ impl Writer {
         let mut records = 0;
         for intended_us in intended_us {
             let latency_us = u64::try_from(at_us - intended_us).unwrap_or(0);
-            self.pair.latency.saturating_record(latency_us);
+            histogram::record(&mut self.pair.latency, latency_us, 1);
             records += 1;
             if intended_us >= from_us {
                 if intended_us >= to_us {
@@ -276,7 +276,7 @@ impl Writer {
             }
         }
         if records > 0 {
-            self.pair.service.saturating_record_n(service_us, records);
+            histogram::record(&mut self.pair.service, service_us, records);
         }
     }
 

@@ -71,6 +71,11 @@ fn tasks_and_window_are_told_apart_by_intended_arrival() {
     assert_eq!(first.rest.histogram.len() + first.window.histogram.len(), 4_000 - 1);
     assert_eq!(first.window.histogram.len(), 2_000 - 1);
     assert_eq!(second.window.histogram.len(), 2 * 700);
+    assert_eq!(
+        first.window.histogram.max() / 1_000,
+        300,
+        "larger than what a histogram has room for at first"
+    );
     assert_eq!(record.counts.window_records, 2_000 - 1 + 2 * 700);
     assert_eq!(record.counts.window_late, 2, "the one record of each task that took 300 ms");
     assert_eq!(record.window_us, Some((1_000_000, 2_000_000)));
