@@ -1,6 +1,7 @@
 //! What the leader answers.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use crate::ids::{MemberId, TaskId};
@@ -82,7 +83,35 @@ pub enum Reason {
     WarmUp,
 }
 
-/// One change with its reason.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LearnerReady => "its learner has caught up",
+            Self::LearnerOfLostOwner => "its owner is gone, and this member was learning it",
+            Self::StandbyOfLostOwner => "its owner is gone, and this member stands by for it",
+            Self::StoredCopy => "its owner is gone, and this instance has it on disk",
+            Self::LeastLoaded => "nobody has it, and this member has the most room",
+            Self::OwnerLeaves => "its owner is leaving",
+            Self::Balance => "balance",
+            Self::SameInstance => "balance among workers that share a disk",
+            Self::ConflictingClaims => "two members claim it in one generation",
+            Self::NotWanted => "not wanted any more",
+            Self::StandbyWanted => "a standby is wanted",
+            Self::Dealt => "dealt anew",
+            Self::NotCaughtUp => "the member it was dealt to has not caught up",
+            Self::WarmUp => "it warms up where it was dealt to",
+        })
+    }
+}
+
+/// One change with its reason. Its text is one line: `T1 is learned: S4 (balance)`.
+///
+/// ```
+/// use assignor::{Change, Move, Reason};
+/// let (task, to) = ("T1".into(), Some("S4".into()));
+/// let step = Move { task, change: Change::Learner, from: None, to, reason: Reason::Balance };
+/// assert_eq!(step.to_string(), "T1 is learned: S4 (balance)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     /// The task.
@@ -95,6 +124,25 @@ pub struct Move {
     pub to: Option<MemberId>,
     /// Why.
     pub reason: Reason,
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.change {
+            Change::Active => "runs",
+            Change::GiveUp => "is asked back",
+            Change::Learner => "is learned",
+            Change::Standby => "is followed",
+        };
+        write!(f, "{} {what}: ", self.task)?;
+        match (&self.from, &self.to) {
+            (Some(from), Some(to)) => write!(f, "{from} → {to}")?,
+            (Some(from), None) => write!(f, "no longer {from}")?,
+            (None, Some(to)) => write!(f, "{to}")?,
+            (None, None) => f.write_str("nobody")?,
+        }
+        write!(f, " ({})", self.reason)
+    }
 }
 
 /// The leader's answer to a [`GroupView`](crate::GroupView).

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 
 use assignor::balance::{Seat, minimum_moves};
-use assignor::settle::{Event, Forecast, settle};
+use assignor::settle::{Cause, Event, Forecast, settle};
 use assignor::{GroupView, Strategy};
 use common::world::World;
 use common::{Random, dealt, stateful};
@@ -81,11 +81,26 @@ fn forty_and_forty_five_moves_in_two_rebalances() {
         let learner = forecast("learner", 10, event.clone());
         assert!(learner.settled);
         assert_eq!((learner.moves, learner.rebalances(), learner.restored), (moves, 2, moves));
+        assert_eq!(learner.minimum_moves, moves);
         assert!(learner.rounds.last().unwrap().plan.balanced);
         let two_phase = forecast("learner(revocation=two-phase)", 10, event.clone());
         assert_eq!((two_phase.moves, two_phase.rebalances()), (moves, 3));
         let eager = forecast("eager", 10, event.clone());
         assert_eq!((eager.moves, eager.rebalances(), eager.restored), (moves, 1, moves));
         assert_eq!(forecast("cooperative", 10, event).moves, moves);
+    }
+}
+
+/// The same under Kafka's rules, which keep nothing in mind: 400 and 405 moves, in as many probing rebalances as
+/// `high_availability.rs` counts rounds, each followed by the one that hands over what was asked for.
+#[test]
+fn four_hundred_moves_without_memory() {
+    let join = Event::Join { member: "S11".into(), instance: "I11".into(), capacity: 1 };
+    let leave = Event::Leave { member: "S10".into() };
+    for (event, moves, rounds) in [(join, 400, 201), (leave, 405, 181)] {
+        let forecast = forecast("high-availability", 10, event);
+        assert!(forecast.settled);
+        let follow_ups = forecast.rebalances_by(Cause::FollowUp);
+        assert_eq!((forecast.moves, forecast.rebalances() - follow_ups), (moves, rounds));
     }
 }

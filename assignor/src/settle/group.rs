@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Event, SettleError};
+use crate::balance::{Seat, minimum_moves};
 use crate::group::Group;
 use crate::ids::{InstanceId, MemberId, TaskId};
 use crate::plan::{Assignment, Plan};
@@ -75,6 +76,34 @@ impl Played {
         Ok(())
     }
 
+    /// The fewest moves that balance needs now, stateful and stateless tasks each for themselves.
+    pub(super) fn minimum_moves(&self) -> u64 {
+        [true, false].into_iter().map(|stateful| self.minimum_moves_of(stateful)).sum()
+    }
+
+    fn minimum_moves_of(&self, stateful: bool) -> u64 {
+        let counted = self.view.tasks.iter().filter(|task| task.stateful == stateful);
+        let mut loads: BTreeMap<&MemberId, u64> = BTreeMap::new();
+        for owner in counted.filter_map(|task| self.owner.get(&task.id)) {
+            *loads.entry(owner).or_default() += 1;
+        }
+        // Away members neither give nor receive.
+        let here = self.view.members.iter().filter(|member| !member.away);
+        let mut seats: Vec<Seat> = here
+            .map(|member| Seat {
+                load: loads.remove(&member.id).unwrap_or(0),
+                capacity: member.capacity,
+                stays: !member.leaving,
+            })
+            .collect();
+        let away: Vec<&MemberId> =
+            self.view.members.iter().filter(|member| member.away).map(|member| &member.id).collect();
+        // What is left belongs to members that are gone.
+        loads.retain(|owner, _| !away.contains(owner));
+        seats.extend(loads.into_values().map(|load| Seat { load, capacity: 1, stays: false }));
+        minimum_moves(&seats, 1)
+    }
+
     /// What members give up when a rebalance starts.
     pub(super) fn give_up(&mut self, conduct: &Conduct) {
         let ready: BTreeSet<TaskId> = self
@@ -109,9 +138,8 @@ impl Played {
             let told = plan.members.get(&member.id).cloned().unwrap_or_default();
             let here = |task: &TaskId| before.contains(&(member.instance.clone(), task.clone()));
             for task in &told.active {
-                if self.owner.insert(task.clone(), member.id.clone()).as_ref() != Some(&member.id) {
-                    self.moves += 1;
-                }
+                let before = self.owner.insert(task.clone(), member.id.clone());
+                self.moves += u64::from(before.is_some_and(|before| before != member.id));
             }
             for task in told.active.iter().chain(&told.learning).chain(&told.standby) {
                 if !here(task) {

@@ -64,8 +64,10 @@ pub struct Round {
 pub struct Forecast {
     /// The strategy with its options.
     pub strategy: String,
-    /// How often a task changed owner.
+    /// How often a task changed owner. One that had no owner to begin with does not count.
     pub moves: u64,
+    /// The fewest moves that balance needed, from the formula of [`balance`](crate::balance), member by member.
+    pub minimum_moves: u64,
     /// State that copies had to read from changelogs, in the unit of the view's state sizes: all of a task's state
     /// where a copy started from nothing.
     pub restored: u64,
@@ -131,6 +133,7 @@ pub fn settle(view: &GroupView, events: &[Event], strategy: &dyn Strategy) -> Re
     for event in events {
         group.happen(event, matches!(conduct.leave, Leave::AfterHandOver { .. }))?;
     }
+    let minimum_moves = group.minimum_moves();
     let mut rounds: Vec<Round> = Vec::new();
     let mut cause = Cause::Event;
     // Each round of the slowest strategy hands over at least one task, and asks for it in the round before.
@@ -155,5 +158,5 @@ pub fn settle(view: &GroupView, events: &[Event], strategy: &dyn Strategy) -> Re
         }
     };
     let (moves, restored) = group.cost();
-    Ok(Forecast { strategy: strategy.name(), moves, restored, rounds, settled })
+    Ok(Forecast { strategy: strategy.name(), moves, minimum_moves, restored, rounds, settled })
 }

@@ -47,14 +47,6 @@ pub enum TraceFault {
     /// A member with two lines in one list.
     #[error("member {0} is put twice")]
     MemberTwice(MemberId),
-    /// `ready` or `lag` for a task that the member neither learns nor stands by for.
-    #[error("{member} has no copy of {task} that could be ready or lag")]
-    NoCopy {
-        /// The member.
-        member: MemberId,
-        /// The task.
-        task: TaskId,
-    },
     /// A number that does not fit, or is no number.
     #[error("`{0}` is not a whole number in range")]
     Number(String),

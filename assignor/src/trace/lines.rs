@@ -11,13 +11,8 @@ const MEMBER: &str = "a member's line such as S1(assigned: [T1], revoked: [], le
 const ATTRIBUTE: &str =
     "one of assigned, revoked, learning, standby, ready, lag, stored, give-up, leaving, away";
 
-/// Reads one member's line. In an `answer`, a member may stand by for what it has given up.
-pub(super) fn member_line(
-    number: usize,
-    text: &str,
-    known: &BTreeSet<TaskId>,
-    answer: bool,
-) -> Result<Line, TraceFault> {
+/// Reads one member's line.
+pub(super) fn member_line(number: usize, text: &str, known: &BTreeSet<TaskId>) -> Result<Line, TraceFault> {
     let mut cursor = Cursor::new(text);
     let mut line = Line::new(number, cursor.word(MEMBER)?.into());
     let mut seen = BTreeSet::new();
@@ -35,7 +30,6 @@ pub(super) fn member_line(
         attribute(&mut cursor, &mut line, &mut seen, known)?;
         cursor.eat(',');
     }
-    check(&line, answer)?;
     Ok(line)
 }
 
@@ -104,38 +98,11 @@ fn lags(words: &[&str], known: &BTreeSet<TaskId>) -> Result<BTreeMap<TaskId, u64
     Ok(lags)
 }
 
-/// One member cannot have two copies of one task.
-fn check(line: &Line, answer: bool) -> Result<(), TraceFault> {
-    let mut held = BTreeSet::new();
-    let given_up = Some(&line.revoked).filter(|_| !answer);
-    let lists = [&line.assigned, &line.learning, &line.standby].into_iter().chain(given_up);
-    for task in lists.flatten() {
-        if !held.insert(task) {
-            return Err(TraceFault::TaskTwice(task.clone()));
-        }
-    }
-    let copies: BTreeSet<&TaskId> = line.learning.iter().chain(&line.standby).collect();
-    if let Some(task) = line.ready.iter().chain(line.lag.keys()).find(|&task| !copies.contains(task)) {
-        return Err(TraceFault::NoCopy { member: line.member.clone(), task: task.clone() });
-    }
-    Ok(())
-}
-
-/// Checks the lines of one list together: no member twice, and no task owned twice. In a join, who gave a task up had
-/// it, so that counts as owning; in an answer it went to somebody else.
-pub(super) fn check_list(lines: &[Line], revoked_owns: bool) -> Result<(), (usize, TraceFault)> {
+/// No list has two lines for one member.
+pub(super) fn check_members(lines: &[Line]) -> Result<(), (usize, TraceFault)> {
     let mut members: BTreeSet<&MemberId> = BTreeSet::new();
-    let mut owned: BTreeSet<&TaskId> = BTreeSet::new();
-    for line in lines {
-        if !members.insert(&line.member) {
-            return Err((line.line, TraceFault::MemberTwice(line.member.clone())));
-        }
-        let revoked = if revoked_owns { line.revoked.as_slice() } else { &[] };
-        for task in line.assigned.iter().chain(revoked) {
-            if !owned.insert(task) {
-                return Err((line.line, TraceFault::TaskTwice(task.clone())));
-            }
-        }
+    match lines.iter().find(|line| !members.insert(&line.member)) {
+        Some(line) => Err((line.line, TraceFault::MemberTwice(line.member.clone()))),
+        None => Ok(()),
     }
-    Ok(())
 }

@@ -27,6 +27,7 @@ mod lines;
 mod read;
 mod replay;
 mod story;
+mod twice;
 
 pub use error::{TraceError, TraceFault};
 pub use replay::{Difference, Place, replay};

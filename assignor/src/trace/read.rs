@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::error::{TraceError, TraceFault};
-use super::lines::{check_list, member_line};
+use super::lines::{check_members, member_line};
 use super::story::{Line, Round, Story};
 use crate::ids::{InstanceId, MemberId, TaskId};
 use crate::learner::Learner;
@@ -17,7 +17,8 @@ impl Story {
     /// # Errors
     ///
     /// [`TraceError`] with the line, for text that the grammar does not have, for a task or member that does not
-    /// exist, and for one that is put twice.
+    /// exist, and for one that a list puts twice. Whether two lists together put a task twice depends on what the
+    /// lists should be: [`replay`](super::replay) and [`Story::check_stable`] find that out.
     pub fn read(file: &str, text: &str) -> Result<Self, TraceError> {
         let mut reader = Reader::new(file);
         for (index, line) in text.lines().enumerate() {
@@ -89,7 +90,7 @@ impl Reader {
             self.round(text)?.balanced = true;
             return Ok(());
         }
-        let parsed = member_line(number, text, &self.known, self.list == List::Assign)?;
+        let parsed = member_line(number, text, &self.known)?;
         match self.list {
             List::Stable => self.stable.get_or_insert_default().push(parsed),
             List::Join => self.round(text)?.join.push(parsed),
@@ -228,7 +229,7 @@ impl Reader {
         let Some(stable) = self.stable.take() else {
             return Err(self.error(at_end, TraceFault::Missing("stable:")));
         };
-        check_list(&stable, true).map_err(|(line, fault)| self.error(line, fault))?;
+        check_members(&stable).map_err(|(line, fault)| self.error(line, fault))?;
         for round in &self.rounds {
             self.check_round(round)?;
         }
@@ -254,8 +255,8 @@ impl Reader {
                 return Err(at((round.line, TraceFault::Missing(part))));
             }
         }
-        check_list(&round.join, true).map_err(at)?;
-        check_list(&round.assign, false).map_err(at)?;
+        check_members(&round.join).map_err(at)?;
+        check_members(&round.assign).map_err(at)?;
         let present: BTreeSet<&MemberId> = round.join.iter().map(|line| &line.member).collect();
         if let Some(line) = round.assign.iter().find(|line| !present.contains(&line.member)) {
             return Err(at((line.line, TraceFault::UnknownMember(line.member.clone()))));

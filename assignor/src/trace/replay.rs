@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::error::{TraceError, TraceFault};
 use super::story::{Line, Round, Story};
+use super::twice::{Kind, put_twice, twice_at_one_member};
 use crate::ids::{MemberId, TaskId};
 use crate::plan::{Assignment, FollowUp, Plan};
 use crate::strategy::{Revocation, Strategy};
@@ -73,26 +74,65 @@ impl fmt::Display for Difference {
 ///
 /// # Errors
 ///
-/// [`TraceError`] if the joins of a round are such as no group can have.
+/// [`TraceError`] if a list puts a task twice.
 pub fn replay(story: &Story) -> Result<Vec<Difference>, TraceError> {
     let mut differences = Vec::new();
+    let first = story.rounds.first().map(|round| round.join.as_slice());
+    not_twice(story, &story.stable, Kind::Joins, first)?;
     let mut before = &story.stable;
     for (index, round) in story.rounds.iter().enumerate() {
         let mut report = Report { number: index + 1, round, differences: &mut differences };
-        report.joins(before, story.strategy.revocation);
+        let expected = following(before, round, story.strategy.revocation);
+        not_twice(story, &round.join, Kind::Joins, Some(&expected))?;
+        report.joins(&expected);
+        before = &round.assign;
+        if twice_at_one_member(&round.join) {
+            continue; // It differs already, and no leader could be asked.
+        }
         let view = story.view(&round.join);
-        let plan = story.strategy.plan(&view).map_err(|fault| TraceError {
-            file: story.file.clone(),
-            line: round.line,
-            fault: Box::new(TraceFault::View(fault)),
-        })?;
-        if let Err(fault) = validate(&view, &plan) {
+        let answer = story.strategy.plan(&view).map_err(|fault| story.error(round.line, fault.into()))?;
+        if let Err(fault) = validate(&view, &answer) {
             report.push(round.line, Place::Valid, "a valid plan".to_owned(), fault.to_string());
         }
-        report.answer(&plan);
-        before = &round.assign;
+        let lines: Vec<Line> = answer.members.iter().map(|(member, told)| told_line(member, told)).collect();
+        not_twice(story, &round.assign, Kind::Answer, Some(&lines))?;
+        report.answer(&lines, &answer);
     }
     Ok(differences)
+}
+
+fn not_twice(story: &Story, lines: &[Line], kind: Kind, expected: Option<&[Line]>) -> Result<(), TraceError> {
+    match put_twice(lines, kind, expected) {
+        Some((line, task)) => Err(story.error(line, TraceFault::TaskTwice(task))),
+        None => Ok(()),
+    }
+}
+
+/// What each member of a round must say, from what it was told and the file's `revocation`.
+fn following(before: &[Line], round: &Round, revocation: Revocation) -> Vec<Line> {
+    let told: BTreeMap<&MemberId, &Line> = before.iter().map(|line| (&line.member, line)).collect();
+    let learned: BTreeSet<&TaskId> = before.iter().flat_map(|line| &line.learning).collect();
+    let present = round.join.iter().filter(|line| !line.away);
+    let ready: BTreeSet<&TaskId> = present.flat_map(|line| &line.ready).collect();
+    let follow = |join: &Line| {
+        let mut expected = Line::new(join.line, join.member.clone());
+        let Some(line) = told.get(&join.member) else { return expected };
+        let gives_up = |task: &TaskId| {
+            let by_itself = match revocation {
+                Revocation::Everything => true,
+                Revocation::BeingLearned => learned.contains(task),
+                Revocation::WhenReady => ready.contains(task),
+                Revocation::OnRequest => false,
+            };
+            !join.away && (by_itself || line.give_up.contains(task))
+        };
+        (expected.revoked, expected.assigned) =
+            line.assigned.iter().cloned().partition(|task| gives_up(task));
+        expected.learning.clone_from(&line.learning);
+        expected.standby.clone_from(&line.standby);
+        expected
+    };
+    round.join.iter().map(follow).collect()
 }
 
 struct Report<'a> {
@@ -113,56 +153,40 @@ impl Report<'_> {
         }
     }
 
-    /// What each member says must follow from what it was told, and from the file's `revocation`.
-    fn joins(&mut self, before: &[Line], revocation: Revocation) {
-        let told: BTreeMap<&MemberId, &Line> = before.iter().map(|line| (&line.member, line)).collect();
-        let learned: BTreeSet<&TaskId> = before.iter().flat_map(|line| &line.learning).collect();
-        let present = self.round.join.iter().filter(|line| !line.away);
-        let ready: BTreeSet<&TaskId> = present.flat_map(|line| &line.ready).collect();
-        for join in &self.round.join {
-            let mut expected = Line::new(join.line, join.member.clone());
-            if let Some(line) = told.get(&join.member) {
-                let gives_up = |task: &&TaskId| {
-                    let by_itself = match revocation {
-                        Revocation::Everything => true,
-                        Revocation::BeingLearned => learned.contains(task),
-                        Revocation::WhenReady => ready.contains(task),
-                        Revocation::OnRequest => false,
-                    };
-                    !join.away && (by_itself || line.give_up.contains(task))
-                };
-                let (revoked, kept) = line.assigned.iter().partition(gives_up);
-                let (revoked, kept): (Vec<&TaskId>, Vec<&TaskId>) = (revoked, kept);
-                expected.revoked = revoked.into_iter().cloned().collect();
-                expected.assigned = kept.into_iter().cloned().collect();
-                expected.learning.clone_from(&line.learning);
-                expected.standby.clone_from(&line.standby);
+    /// What each member says must follow from what it was told.
+    fn joins(&mut self, expected: &[Line]) {
+        let round = self.round;
+        for (join, expected) in round.join.iter().zip(expected) {
+            let place = || Place::Join(join.member.clone());
+            self.compare(join.line, place(), lists(expected), lists(join));
+            let copies = [&join.learning, &join.standby];
+            let has = |task: &&TaskId| !copies.into_iter().any(|list| list.contains(task));
+            if let Some(task) = join.ready.iter().chain(join.lag.keys()).find(has) {
+                let said = format!("ready or lag for {task}, of which it has no copy");
+                self.push(join.line, place(), "ready and lag for its own copies only".to_owned(), said);
             }
-            self.compare(join.line, Place::Join(join.member.clone()), lists(&expected), lists(join));
         }
     }
 
     /// The leader's answer must be the story's, exactly.
-    fn answer(&mut self, plan: &Plan) {
+    fn answer(&mut self, answer: &[Line], plan: &Plan) {
         let round = self.round;
         let story: BTreeMap<&MemberId, &Line> =
             round.assign.iter().map(|line| (&line.member, line)).collect();
-        for (member, assignment) in &plan.members {
-            let actual = lists(&told(member, assignment));
-            let (line, expected) = match story.get(member) {
+        for actual in answer {
+            let (line, expected) = match story.get(&actual.member) {
                 Some(line) => (line.line, lists(line)),
                 None => (round.line, "(no line)".to_owned()),
             };
-            self.compare(line, Place::Assign(member.clone()), expected, actual);
+            self.compare(line, Place::Assign(actual.member.clone()), expected, lists(actual));
         }
-        let stop: Vec<MemberId> = round
+        let mut stop: Vec<MemberId> = round
             .join
             .iter()
             .filter(|line| line.leaving && !line.away)
             .filter(|line| plan.members.get(&line.member).is_none_or(|told| told.active.is_empty()))
             .map(|line| line.member.clone())
             .collect();
-        let mut stop = stop;
         stop.sort();
         self.compare(round.line, Place::Shutdown, join(&round.shutdown), join(&stop));
         if let Some(follow_up) = round.follow_up {
@@ -176,7 +200,7 @@ impl Report<'_> {
     }
 }
 
-fn told(member: &MemberId, assignment: &Assignment) -> Line {
+fn told_line(member: &MemberId, assignment: &Assignment) -> Line {
     let mut line = Line::new(0, member.clone());
     line.assigned.clone_from(&assignment.active);
     line.revoked.clone_from(&assignment.revoked);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::error::{TraceError, TraceFault};
+use super::twice::{Kind, put_twice};
 use crate::ids::{InstanceId, MemberId, TaskId};
 use crate::learner::Learner as LearnerStrategy;
 use crate::plan::FollowUp;
@@ -98,6 +100,22 @@ impl Story {
     #[must_use]
     pub fn stable_view(&self) -> GroupView {
         self.view(&self.stable)
+    }
+
+    /// Checks that `stable:` is a group by itself, for a file of which nothing else is used.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceError`] if it puts a task twice.
+    pub fn check_stable(&self) -> Result<(), TraceError> {
+        match put_twice(&self.stable, Kind::Joins, None) {
+            Some((line, task)) => Err(self.error(line, TraceFault::TaskTwice(task))),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn error(&self, line: usize, fault: TraceFault) -> TraceError {
+        TraceError { file: self.file.clone(), line, fault: Box::new(fault) }
     }
 
     /// The view that these joins stand for. A learner whose lag the file does not give lags 0 if it is ready and
