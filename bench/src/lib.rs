@@ -1,1 +1,3 @@
-//! Placeholder while the workspace is laid out.
+//! Seeded inputs of the benches.
+
+pub mod changelogs;

@@ -88,7 +88,7 @@ impl Index {
         let mut layout = Layout { places: vec![NOWHERE; self.entries.len()], pieces: Vec::new() };
         let (mut start, mut end) = (0_u32, 0_u32);
         for group in self.entries.chunk_by(|a, b| a.order() == b.order()) {
-            if (end - start) as usize >= piece_bytes {
+            if end > start && (end - start) as usize >= piece_bytes {
                 layout.pieces.push(start..end);
                 start = end;
             }

@@ -132,6 +132,10 @@ impl Store for MemStore {
         kept.chain(recent).sum::<usize>() as u64
     }
 
+    fn settle(&self, _whole: bool) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
         self.flush();
         Ok(())

@@ -116,6 +116,13 @@ pub trait Store: ReadState + Send {
     /// Bytes on disk and in memory, roughly.
     fn size_bytes(&self) -> u64;
 
+    /// Waits until nothing is left to flush or compact; `whole` has everything compacted into one sorted run first.
+    ///
+    /// # Errors
+    ///
+    /// What the database says.
+    fn settle(&self, whole: bool) -> Result<(), StoreError>;
+
     /// Flushes and closes: everything up to the checkpoint is on disk afterwards.
     ///
     /// # Errors

@@ -15,8 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use assignor::TaskId;
 use rocksdb::{
-    BlockBasedOptions, Cache, DB, IngestExternalFileOptions, LogLevel, Options, ReadOptions, SstFileWriter,
-    WriteBatch, WriteBufferManager, WriteOptions,
+    BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DB, IngestExternalFileOptions,
+    LogLevel, Options, ReadOptions, SstFileWriter, WaitForCompactOptions, WriteBatch, WriteBufferManager,
+    WriteOptions,
 };
 
 use super::{Checkpoint, Form, Part, PartWriter, ReadState, SortedEntries, Store, StoreDirectory, Updates};
@@ -108,7 +109,9 @@ impl fmt::Debug for RocksStore {
 impl RocksStore {
     fn open(path: PathBuf, options: Options) -> Result<Self, StoreError> {
         let rocks = |source| StoreError::Rocks { path: path.clone(), source };
-        let database = DB::open_cf(&options, &path, ["default"]).map_err(rocks)?;
+        // Named, so that its handle is at hand; what is not given options of its own would get RocksDB's defaults.
+        let family = [("default", options.clone())];
+        let database = DB::open_cf_with_opts(&options, &path, family).map_err(rocks)?;
         let checkpoint = match database.get_pinned(CHECKPOINT_KEY).map_err(rocks)? {
             None => Checkpoint::default(),
             Some(bytes) => Checkpoint::decode(&bytes).ok_or_else(|| StoreError::Damaged {
@@ -205,6 +208,18 @@ impl Store for RocksStore {
     fn size_bytes(&self) -> u64 {
         let property = |name: &str| self.database.property_int_value(name).ok().flatten().unwrap_or(0);
         property("rocksdb.total-sst-files-size") + property("rocksdb.cur-size-all-mem-tables")
+    }
+
+    fn settle(&self, whole: bool) -> Result<(), StoreError> {
+        if whole {
+            self.database.flush().map_err(self.rocks())?;
+            let mut options = CompactOptions::default();
+            options.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+            self.database.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &options);
+        }
+        let mut options = WaitForCompactOptions::default();
+        options.set_flush(true);
+        self.database.wait_for_compact(&options).map_err(self.rocks())
     }
 
     fn close(self: Box<Self>) -> Result<(), StoreError> {
