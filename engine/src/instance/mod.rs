@@ -233,6 +233,11 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
     InstanceHandle { members, sender, crashed, copies, thread: Some(thread) }
 }
 
+/// Wakes a restorer. One that has been woken already looks at everything anyway.
+fn wake(restorer: &Sender<()>) {
+    let _full = restorer.try_send(());
+}
+
 /// Spawns a thread whose failure or panic poisons the run.
 pub(crate) fn spawn(
     name: String,
@@ -458,7 +463,7 @@ impl Instance {
         if let Some(slot) = self.copies.get(task) {
             slot.set_role(role);
         }
-        drop(self.wake_restorer.try_send(()));
+        wake(&self.wake_restorer);
     }
 
     fn close(&mut self, member: &MemberId, task: &TaskId, dropped_learner: bool) {
@@ -470,7 +475,7 @@ impl Instance {
         if self.users.get(task) == Some(member) {
             self.users.remove(task);
             slot.change_role(|role| !matches!(role, Role::Running), Role::Closed);
-            drop(self.wake_restorer.try_send(()));
+            wake(&self.wake_restorer);
         }
     }
 
@@ -484,7 +489,7 @@ impl Instance {
                 slot.set_role(Role::Closed);
             }
         }
-        drop(self.wake_restorer.try_send(()));
+        wake(&self.wake_restorer);
     }
 
     fn observe_losses(&self, member: &MemberId) {
@@ -517,6 +522,6 @@ impl Instance {
             }
         }
         self.ending.store(true, Ordering::Release);
-        drop(self.wake_restorer.try_send(()));
+        wake(&self.wake_restorer);
     }
 }

@@ -82,7 +82,7 @@ impl Restorer {
                 Work::Follow(slot) => self.follow(&slot)?,
                 Work::Wait { followers } => {
                     let patience = if followers { FOLLOW } else { IDLE };
-                    drop(self.parts.wake.recv_timeout(patience));
+                    let _woken = self.parts.wake.recv_timeout(patience);
                 }
             }
         }
@@ -215,7 +215,7 @@ impl Restorer {
         let until = now + limit.wait(now);
         // A wake-up during the wait is no reason to go faster; roles are looked at again right after it.
         while clock.now() < until && !self.parts.crashed.load(Ordering::Acquire) {
-            drop(self.parts.wake.recv_deadline(clock.instant(until)));
+            let _woken = self.parts.wake.recv_deadline(clock.instant(until));
         }
     }
 }

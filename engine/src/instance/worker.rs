@@ -20,7 +20,7 @@ use crate::restore::Replay;
 use crate::task::{ActiveTask, Parts, Turn, TurnError, resume};
 
 use super::copies::{Copies, Restoration, Role, Slot};
-use super::{Shared, ToInstance, WorkerReport};
+use super::{Shared, ToInstance, WorkerReport, wake};
 
 /// A worker replays this many records itself when it takes a task over; more are the restorer's.
 const OWN_REPLAY_RECORDS: u64 = 20_000;
@@ -327,7 +327,7 @@ impl Worker {
                     fenced,
                     worker: self.parts.own.clone(),
                 }));
-                drop(self.parts.wake_restorer.try_send(()));
+                wake(&self.parts.wake_restorer);
                 Ok(())
             }
         }
@@ -399,7 +399,7 @@ impl Worker {
         let (_keep, nothing) = crossbeam_channel::bounded::<()>(0);
         while self.now() < until && !self.ends_at_once() {
             let slice = until.min(self.now() + IDLE);
-            drop(nothing.recv_deadline(self.parts.shared.clock.instant(slice)));
+            let _timeout = nothing.recv_deadline(self.parts.shared.clock.instant(slice));
         }
         self.unpolled = self.active.keys().cloned().collect();
     }

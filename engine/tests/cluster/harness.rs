@@ -1,0 +1,212 @@
+//! A small cluster that records its events and can be waited on, and its audit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assignor::{InstanceId, MemberId, TaskId};
+use engine::audit::audit;
+use engine::clock::{Clock, RealClock, Time};
+use engine::cluster::{Cluster, ClusterConfig, Parts, Started, TaskSpec};
+use engine::config::{EngineConfig, GroupConfig};
+use engine::event::{Event, GroupEvent, Observer, Served, TaskEvent};
+use engine::preload::preload;
+use engine::source::{KeyDistribution, Sources as _, SyntheticLoad, SyntheticSources};
+use engine::store::{RocksOptions, RocksStores, StoreDirectory as _};
+use engine::task::Breaker;
+use parking_lot::{Condvar, Mutex};
+
+/// Longer than anything a test waits for; reached only by a hang.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Keeps every event and wakes whoever waits for one.
+#[derive(Default)]
+pub(crate) struct Recording {
+    events: Mutex<Vec<(Time, Event)>>,
+    changed: Condvar,
+}
+
+impl Observer for Recording {
+    fn event(&self, at: Time, event: Event) {
+        self.events.lock().push((at, event));
+        self.changed.notify_all();
+    }
+
+    fn served(&self, _served: Served<'_>) {}
+}
+
+impl Recording {
+    /// Waits until `holds` of all events so far.
+    pub(crate) fn wait(
+        &self,
+        what: &str,
+        clock: &RealClock,
+        mut holds: impl FnMut(&[(Time, Event)]) -> bool,
+    ) {
+        let deadline = clock.instant(clock.now() + PATIENCE);
+        let mut events = self.events.lock();
+        while !holds(&events) {
+            assert!(
+                !self.changed.wait_until(&mut events, deadline).timed_out(),
+                "waited in vain for: {what}; events: {:#?}",
+                events.iter().rev().take(40).collect::<Vec<_>>(),
+            );
+        }
+    }
+
+    pub(crate) fn events(&self) -> Vec<(Time, Event)> {
+        self.events.lock().clone()
+    }
+}
+
+/// A cluster with everything a test looks at.
+pub(crate) struct Bed {
+    pub(crate) cluster: Cluster,
+    pub(crate) clock: Arc<RealClock>,
+    pub(crate) recording: Arc<Recording>,
+    pub(crate) sources: SyntheticSources,
+    pub(crate) tasks: Vec<TaskId>,
+    _dir: tempfile::TempDir,
+}
+
+/// A timing profile for tests: sessions short enough that a crash is noticed at once.
+pub(crate) fn quick(initial_members: usize) -> GroupConfig {
+    GroupConfig {
+        heartbeat_interval: Duration::from_millis(40),
+        session_timeout: Duration::from_millis(400),
+        initial_members,
+        ..GroupConfig::tight()
+    }
+}
+
+impl Bed {
+    /// Preloads `keys` keys for each of `tasks` tasks and starts `instances` instances of one worker.
+    pub(crate) fn start(
+        strategy: &str,
+        tasks: usize,
+        keys: u64,
+        instances: usize,
+        breaker: Arc<dyn Breaker>,
+    ) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let tasks: Vec<TaskId> = (1..=tasks).map(|n| TaskId::from(format!("T{n}"))).collect();
+        let sources = SyntheticSources::new(&SyntheticLoad {
+            seed: 7,
+            tasks: tasks.iter().map(|task| (task.clone(), 1.0)).collect(),
+            rate: 20_000.0,
+            keys,
+            distribution: KeyDistribution::Uniform,
+            record_bytes: 100,
+            updates_per_key: 2,
+        });
+        let clock = Arc::new(RealClock::start());
+        let recording = Arc::new(Recording::default());
+        let engine = EngineConfig::default();
+        let config = ClusterConfig {
+            tasks: tasks
+                .iter()
+                .map(|id| TaskSpec { id: id.clone(), stateful: true, state_bytes: keys * 116 })
+                .collect(),
+            group: quick(instances),
+            strategy: assignor::parse(strategy).unwrap(),
+            engine: engine.clone(),
+            dir: dir.path().to_path_buf(),
+        };
+        let parts = Parts {
+            clock: clock.clone(),
+            sources: Arc::new(sources.clone()),
+            observer: recording.clone(),
+            breaker,
+        };
+        let cluster = Cluster::open(config, parts).unwrap();
+        for task in &tasks {
+            let log = cluster.logs().log(task).unwrap();
+            preload(task, &*log, &sources, &mut *engine.processor.make(), &mut |_| true).unwrap();
+        }
+        let bed = Self { cluster, clock, recording, sources, tasks, _dir: dir };
+        for _ in 0..instances {
+            bed.start_instance();
+        }
+        bed
+    }
+
+    pub(crate) fn start_instance(&self) -> Started {
+        self.cluster.start(1, 1).unwrap()
+    }
+
+    /// Records arrive from now on.
+    pub(crate) fn begin(&self) {
+        self.sources.begin(self.clock.now());
+    }
+
+    /// Waits until the newest generation is balanced and quiet with `members` members, and every task is polled.
+    pub(crate) fn settled(&self, members: usize) {
+        self.recording.wait("a balanced, running group", &self.clock, |events| {
+            let last = events.iter().rev().find_map(|(_, event)| match event {
+                Event::Group(GroupEvent::RebalanceStarted { .. }) => Some(false),
+                Event::Group(GroupEvent::Completed { balanced, active, .. }) => {
+                    let staying = active.iter().filter(|(_, tasks)| !tasks.is_empty()).count();
+                    Some(*balanced && staying == members)
+                }
+                _ => None,
+            });
+            last == Some(true)
+                && polled(events).values().all(|polled| *polled)
+                && polled(events).len() == self.tasks.len()
+        });
+    }
+
+    /// Ends the load, waits until everything is served, stops, and checks every key of every task.
+    pub(crate) fn audit(self) {
+        self.sources.end(self.clock.now());
+        let deadline = self.clock.now() + PATIENCE;
+        while self.cluster.status().backlog > 0 {
+            assert!(self.clock.now() < deadline, "backlog is not served: {:?}", self.cluster.status());
+            if let Some(failure) = self.cluster.failure() {
+                panic!("the run failed: {failure}");
+            }
+            std::thread::yield_now();
+        }
+        let due: Vec<u64> = self.tasks.iter().map(|task| self.sources.due(task, self.clock.now())).collect();
+        let owners: BTreeMap<TaskId, InstanceId> = self.cluster.owners();
+        let dirs: BTreeMap<TaskId, _> =
+            owners.iter().map(|(task, instance)| (task.clone(), self.cluster.state_dir(instance))).collect();
+        self.cluster.stop().unwrap();
+        for (task, due) in self.tasks.iter().zip(due) {
+            let stores = RocksStores::new(&dirs[task], &RocksOptions::default()).unwrap();
+            let store = stores.open(task).unwrap();
+            let audit = audit(task, &self.sources, &*store).unwrap();
+            assert_eq!((audit.lost, audit.doubled), (0, 0), "{task}: {audit:?}");
+            assert_eq!(audit.expected, due, "{task} has not reached the end of its source: {audit:?}");
+        }
+    }
+
+    /// Members that stopped tasks with a crash.
+    pub(crate) fn crashed(&self) -> Vec<MemberId> {
+        let events = self.recording.events();
+        let mut members: Vec<MemberId> = events
+            .iter()
+            .filter_map(|(_, event)| match event {
+                Event::Task(_, TaskEvent::Stopped { member, why: engine::event::Stop::Crashed }) => {
+                    Some(member.clone())
+                }
+                _ => None,
+            })
+            .collect();
+        members.dedup();
+        members
+    }
+}
+
+/// Whether each task that was ever polled is being polled now.
+fn polled(events: &[(Time, Event)]) -> BTreeMap<TaskId, bool> {
+    let mut polled = BTreeMap::new();
+    for (_, event) in events {
+        match event {
+            Event::Task(task, TaskEvent::Polled { .. }) => drop(polled.insert(task.clone(), true)),
+            Event::Task(task, TaskEvent::Stopped { .. }) => drop(polled.insert(task.clone(), false)),
+            _ => {}
+        }
+    }
+    polled
+}
