@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Stop, What};
+use crate::event::{Action, Event, Stop, What};
 
 /// What a paused task is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +129,8 @@ impl Pause {
 struct Task {
     /// Who runs it, or is to run it: the last to poll it, to stop it, or to be assigned it.
     owner: String,
+    /// Who polled it last, if anybody has.
+    runner: Option<String>,
     epoch: u64,
     open: Option<Open>,
 }
@@ -137,15 +139,54 @@ struct Open {
     pause: Pause,
     part: Part,
     since_us: i64,
+    /// When its new owner, still restoring, joined the next round, and when that round's barrier was reached. Only a
+    /// new assignment tells that the owner gave the task up there, rather than kept it and went on.
+    rejoined: Option<(i64, Option<i64>)>,
 }
 
 impl Open {
+    /// A pause that begins now, after so many scripted events.
+    fn new(task: &str, from: &str, why: Stop, part: Part, at_us: i64, scripted: usize) -> Self {
+        let pause = Pause {
+            task: task.to_owned(),
+            from: from.to_owned(),
+            to: None,
+            why,
+            start_us: at_us,
+            end_us: at_us,
+            event: scripted.checked_sub(1),
+            generations: 0,
+            given_back: false,
+            censored: false,
+            lag: None,
+            replayed: 0,
+            anatomy: Anatomy::default(),
+        };
+        Open { pause, part, since_us: at_us, rejoined: None }
+    }
+
     /// Charges the time up to now to the part the task was in, and moves it to another.
     fn enter(&mut self, part: Part, at_us: i64) {
         let us = u64::try_from(at_us - self.since_us).unwrap_or(0);
         self.pause.anatomy.add(self.part, us);
         self.part = part;
         self.since_us = at_us;
+        self.rejoined = None;
+    }
+
+    fn is_restoring(&self) -> bool {
+        matches!(self.part, Part::Restore | Part::CatchUp)
+    }
+
+    /// The task is somebody's again; if its last new owner gave it up unpolled, the time since then was another round.
+    fn assigned(&mut self, at_us: i64) {
+        if let Some((joined_us, barrier_us)) = self.rejoined.take() {
+            self.enter(Part::Barrier, joined_us);
+            if let Some(barrier_us) = barrier_us {
+                self.enter(Part::Assign, barrier_us);
+            }
+        }
+        self.enter(Part::Restore, at_us);
     }
 
     fn close(mut self, at_us: i64) -> Pause {
@@ -188,7 +229,17 @@ struct Walk {
 impl Walk {
     fn step(&mut self, at_us: i64, what: &What) {
         match what {
-            What::Scripted { .. } => self.scripted += 1,
+            What::Scripted { action, members } => {
+                self.scripted += 1;
+                if matches!(action, Action::Crash | Action::Stall) {
+                    // A new owner that is hit before its first poll has nothing to stop.
+                    self.all(|open, owner| {
+                        if open.is_restoring() && members.iter().any(|member| member == owner) {
+                            open.enter(Part::Detect, at_us);
+                        }
+                    });
+                }
+            }
             What::TaskStopped { task, member, why } => self.stop(task, member, *why, at_us),
             What::TaskPolled { task, member, epoch } => self.poll(task, member, *epoch, at_us),
             What::RebalanceStarted { .. } => self.all(|open, _| {
@@ -198,8 +249,13 @@ impl Walk {
                 }
             }),
             What::Joined { member, .. } => self.all(|open, owner| {
-                if open.part == Part::Revoke && owner == member {
+                if owner != member {
+                    return;
+                }
+                if open.part == Part::Revoke {
                     open.enter(Part::Barrier, at_us);
+                } else if open.is_restoring() {
+                    open.rejoined.get_or_insert((at_us, None));
                 }
             }),
             What::MemberGone { member, .. } => self.all(|open, owner| {
@@ -211,19 +267,19 @@ impl Walk {
             What::BarrierReached { .. } => self.all(|open, _| {
                 if matches!(open.part, Part::Revoke | Part::Barrier) {
                     open.enter(Part::Assign, at_us);
+                } else if let Some((_, barrier_us @ None)) = &mut open.rejoined {
+                    *barrier_us = Some(at_us);
                 }
             }),
             What::GenerationCompleted { .. } => self.all(|open, _| open.pause.generations += 1),
-            What::TaskAssigned { task, member, .. } => self.take_over(task, member, at_us),
-            What::TaskFenced { task, member, epoch, lag } => {
-                self.take_over(task, member, at_us);
+            What::TaskAssigned { task, member, .. } => {
                 let task = self.task(task);
-                task.epoch = task.epoch.max(*epoch);
+                task.owner = member.clone();
                 if let Some(open) = &mut task.open {
-                    open.pause.lag = Some(*lag);
-                    open.pause.replayed = 0;
+                    open.assigned(at_us);
                 }
             }
+            What::TaskFenced { task, member, epoch, lag } => self.fence(task, member, *epoch, *lag, at_us),
             What::RestoreFinished { task, records, .. } => {
                 if let Some(open) = &mut self.task(task).open {
                     open.pause.replayed += records;
@@ -248,7 +304,7 @@ impl Walk {
     }
 
     fn stop(&mut self, name: &str, member: &str, why: Stop, at_us: i64) {
-        let event = self.scripted.checked_sub(1);
+        let scripted = self.scripted;
         let task = self.task(name);
         // A former owner that wakes up and finds itself fenced stops nothing: the task runs, or waits, elsewhere.
         if !task.owner.is_empty() && task.owner != member {
@@ -259,35 +315,28 @@ impl Walk {
             Stop::Crashed | Stop::Stalled | Stop::Fenced => Part::Detect,
             Stop::GivenUp | Stop::Left => Part::Revoke,
         };
-        if let Some(open) = &mut task.open {
-            open.enter(part, at_us);
-            return;
+        match &mut task.open {
+            Some(open) => open.enter(part, at_us),
+            closed => *closed = Some(Open::new(name, member, why, part, at_us, scripted)),
         }
-        let pause = Pause {
-            task: name.to_owned(),
-            from: member.to_owned(),
-            to: None,
-            why,
-            start_us: at_us,
-            end_us: at_us,
-            event,
-            generations: 0,
-            given_back: false,
-            censored: false,
-            lag: None,
-            replayed: 0,
-            anatomy: Anatomy::default(),
-        };
-        task.open = Some(Open { pause, part, since_us: at_us });
     }
 
-    fn take_over(&mut self, name: &str, member: &str, at_us: i64) {
+    fn fence(&mut self, name: &str, member: &str, epoch: u64, lag: u64, at_us: i64) {
+        let scripted = self.scripted;
         let task = self.task(name);
         task.owner = member.to_owned();
-        if let Some(open) = &mut task.open
-            && open.part != Part::CatchUp
+        // A task that is taken from a running owner stands still from the fence on, even if that owner polls.
+        if task.open.is_none()
+            && epoch > task.epoch
+            && let Some(runner) = &task.runner
         {
-            open.enter(Part::Restore, at_us);
+            task.open = Some(Open::new(name, runner, Stop::Fenced, Part::Restore, at_us, scripted));
+        }
+        task.epoch = task.epoch.max(epoch);
+        if let Some(open) = &mut task.open {
+            open.assigned(at_us);
+            open.pause.lag = Some(lag);
+            open.pause.replayed = 0;
         }
     }
 
@@ -298,6 +347,7 @@ impl Walk {
         }
         task.epoch = epoch;
         task.owner = member.to_owned();
+        task.runner = Some(member.to_owned());
         if let Some(open) = task.open.take() {
             let mut pause = open.close(at_us);
             pause.given_back = pause.why == Stop::GivenUp && pause.from == member && pause.generations <= 1;

@@ -49,6 +49,10 @@ pub struct Row {
     pub sample: Option<Sample>,
 }
 
+/// What lies further back than an hour before the warm-up's end is left out: nobody warms up that long, but a clock
+/// that was not set yet can say so.
+const EARLIEST: i64 = -36_000;
+
 /// Puts latencies, pauses, events and samples on one time axis, from the first interval that has something to the
 /// last.
 #[must_use]
@@ -62,6 +66,7 @@ pub fn rows(events: &[Event], latency: &LatencyRecord, pauses: &[Pause], samples
     let (Some(first), Some(last)) = (known.clone().min(), known.max()) else { return Vec::new() };
     let mut rows: Vec<Row> = Vec::new();
     let mut phase = Phase::WarmUp;
+    let first = first.max(EARLIEST);
     for index in first..=last {
         let served = served.get(&index).copied();
         phase = served.map_or(phase, |served| served.phase);

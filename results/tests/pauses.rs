@@ -62,6 +62,8 @@ fn what() -> impl Strategy<Value = What> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1_000, ..ProptestConfig::default() })]
+
     #[test]
     fn parts_add_up_whatever_happens(steps in prop::collection::vec((0..500_i64, what()), 0..80)) {
         let mut at_us = -1_000;
