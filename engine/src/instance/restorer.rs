@@ -3,17 +3,18 @@
 //! Restoring actives come first, since their tasks stand still; then copies to be closed; then learners and
 //! standbys, a piece each in turn. `restore_bytes_per_s` is kept by waiting between pieces.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assignor::InstanceId;
+use assignor::{InstanceId, TaskId};
 use crossbeam_channel::{Receiver, Sender};
 
-use crate::clock::Clock as _;
+use crate::clock::{Clock as _, Time};
 use crate::error::Error;
 use crate::event::{Event, TaskEvent};
-use crate::restore::{Limit, Replay};
+use crate::restore::{Limit, Progress, Replay};
 use crate::store::StoreDirectory;
 use crate::task::open_copy;
 
@@ -23,6 +24,8 @@ use super::{Shared, ToInstance};
 
 /// How often followers that have caught up look for news. The lag this adds is part of every hand-over.
 const FOLLOW: Duration = Duration::from_millis(5);
+/// Replay work is told to the observer at this age.
+const TELL: Duration = Duration::from_millis(50);
 /// How often an idle restorer looks whether the run has failed.
 const IDLE: Duration = Duration::from_millis(100);
 
@@ -44,6 +47,28 @@ pub(crate) struct Restorer {
     limit: Option<Limit>,
     /// Which follower had the last piece.
     turn: usize,
+    /// Work that the observer has not been told of.
+    tallies: BTreeMap<TaskId, Tally>,
+}
+
+/// Replay work on one copy. A follower works in hundreds of small pieces a second; they are told together.
+struct Tally {
+    since: Time,
+    records: u64,
+    bytes: u64,
+    work: Duration,
+}
+
+impl Tally {
+    fn since(since: Time) -> Self {
+        Self { since, records: 0, bytes: 0, work: Duration::ZERO }
+    }
+
+    fn add(&mut self, piece: Progress, work: Duration) {
+        self.records += piece.records;
+        self.bytes += piece.bytes;
+        self.work += work;
+    }
 }
 
 /// What a look at the slots found to do.
@@ -60,7 +85,7 @@ enum Work {
 impl Restorer {
     pub(crate) fn new(parts: RestorerParts) -> Self {
         let limit = parts.shared.engine.restore_bytes_per_s.map(Limit::new);
-        Self { parts, limit, turn: 0 }
+        Self { parts, limit, turn: 0, tallies: BTreeMap::new() }
     }
 
     /// Runs until its instance ends, crashes, or the run is poisoned.
@@ -74,8 +99,10 @@ impl Restorer {
                 return Ok(());
             }
             if self.parts.ending.load(Ordering::Acquire) {
+                self.tell(Duration::ZERO);
                 return self.close_all();
             }
+            self.tell(TELL);
             match self.find_work() {
                 Work::Restore(slot) => self.restore(&slot)?,
                 Work::Close(slot) => Self::close(&slot)?,
@@ -86,6 +113,21 @@ impl Restorer {
                 }
             }
         }
+    }
+
+    /// Tells the observer of the work on copies that was begun at least this long ago.
+    fn tell(&mut self, age: Duration) {
+        let now = self.parts.shared.clock.now();
+        let (observer, instance) = (&self.parts.shared.observer, &self.parts.instance);
+        self.tallies.retain(|task, tally| {
+            let young = now.since(tally.since) < age;
+            if !young {
+                let &mut Tally { records, bytes, work, .. } = tally;
+                let replayed = TaskEvent::Replayed { instance: instance.clone(), records, bytes, work };
+                observer.event(now, Event::Task(task.clone(), replayed));
+            }
+            young
+        });
     }
 
     fn find_work(&mut self) -> Work {
@@ -131,19 +173,16 @@ impl Restorer {
         }
         let Some(copy) = held.as_mut() else { return Ok(0) };
         let clock = &self.parts.shared.clock;
+        let before = (copy.position(), copy.checkpoint().offset);
         let began = clock.now();
         let piece = copy.step(self.parts.shared.engine.piece_bytes)?;
         let at = clock.now();
-        slot.advanced(copy.checkpoint().offset, copy.position(), piece.records, piece.bytes);
+        let after = (copy.position(), copy.checkpoint().offset);
+        slot.advanced(after.1, after.0, piece.records, piece.bytes);
         drop(held);
-        if piece.bytes > 0 {
-            let replayed = TaskEvent::Replayed {
-                instance: self.parts.instance.clone(),
-                records: piece.records,
-                bytes: piece.bytes,
-                work: at.since(began),
-            };
-            self.parts.shared.observer.event(at, Event::Task(slot.task.clone(), replayed));
+        // A look that found nothing is not work; bringing a gathered chunk into the store is, though it reads nothing.
+        if before != after {
+            self.tallies.entry(slot.task.clone()).or_insert(Tally::since(began)).add(piece, at.since(began));
         }
         self.keep_to_limit(piece.bytes);
         Ok(piece.records)

@@ -1,5 +1,7 @@
 //! Real clusters on threads, files and RocksDB, put through what breaks them. Nothing sleeps: a test waits for events.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod crash;
 mod harness;
 mod leave;
