@@ -250,7 +250,11 @@ impl Worker {
             }
             ToWorker::TakeOver { task, claim } => self.take_over(&task, claim)?,
             ToWorker::Restored { task } => self.restored(&task)?,
-            ToWorker::Stall { until } => self.stall(until),
+            ToWorker::Stall { until } => {
+                self.stall(until);
+                // A stalled thread wakes in the middle of its work: it appends before it hears anything.
+                self.poll_all()?;
+            }
             ToWorker::Exit => {
                 let tasks: Vec<TaskId> = self.active.keys().chain(self.pending.keys()).cloned().collect();
                 for task in &tasks {

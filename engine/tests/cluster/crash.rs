@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use assignor::TaskId;
-use engine::task::{Breaker, NeverBreaks, Step, When};
+use engine::task::{Breaker, Step, When};
 
-use crate::harness::Bed;
+use crate::harness::Setup;
+
+/// Short enough to be waited for, long enough that a busy machine does not expire the living.
+const SESSION: Duration = Duration::from_millis(1_000);
 
 /// Breaks the `nth` time a turn of the task comes to a point, once.
 #[derive(Debug)]
@@ -34,8 +38,9 @@ impl Breaker for BreakAt {
 }
 
 /// Three instances, four tasks; the owner of T2 crashes in its 40th turn that reaches the point.
-fn survives(strategy: &str, step: Step, when: When) {
-    let bed = Bed::start(strategy, 4, 2_000, 3, BreakAt::nth(40, "T2", step, when));
+fn survives(strategy: &'static str, step: Step, when: When) {
+    let breaker = BreakAt::nth(40, "T2", step, when);
+    let bed = Setup { session: SESSION, breaker, ..Setup::of(strategy) }.start();
     bed.begin();
     bed.recording.wait("a crash", &bed.clock, |events| {
         events.iter().any(|(_, event)| {
@@ -53,7 +58,7 @@ fn survives(strategy: &str, step: Step, when: When) {
     bed.audit();
 }
 
-fn survives_everywhere(strategy: &str, step: Step) {
+fn survives_everywhere(strategy: &'static str, step: Step) {
     for when in [When::Before, When::In, When::After] {
         survives(strategy, step, when);
     }
@@ -103,11 +108,11 @@ fn learner_survives_a_crash_around_store_write() {
 #[test]
 fn a_zombie_changes_nothing() {
     for strategy in ["eager", "learner"] {
-        let bed = Bed::start(strategy, 4, 2_000, 3, Arc::new(NeverBreaks));
+        let bed = Setup { session: SESSION, ..Setup::of(strategy) }.start();
         bed.settled(3);
         bed.begin();
         let (member, _) = bed.cluster.members().remove(1);
-        bed.cluster.stall(&member, std::time::Duration::from_millis(1_500)).unwrap();
+        bed.cluster.stall(&member, Duration::from_millis(2_500)).unwrap();
         bed.recording.wait("a refused append", &bed.clock, |events| {
             events.iter().any(|(_, event)| {
                 matches!(event, engine::event::Event::Task(_, engine::event::TaskEvent::AppendRefused { .. }))

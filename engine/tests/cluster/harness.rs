@@ -1,6 +1,7 @@
 //! A small cluster that records its events and can be waited on, and its audit.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use engine::event::{Event, GroupEvent, Observer, Served, TaskEvent};
 use engine::preload::preload;
 use engine::source::{KeyDistribution, Sources as _, SyntheticLoad, SyntheticSources};
 use engine::store::{RocksOptions, RocksStores, StoreDirectory as _};
-use engine::task::Breaker;
+use engine::task::{Breaker, NeverBreaks};
 use parking_lot::{Condvar, Mutex};
 
 /// Longer than anything a test waits for; reached only by a hang.
@@ -66,72 +67,97 @@ pub(crate) struct Bed {
     pub(crate) recording: Arc<Recording>,
     pub(crate) sources: SyntheticSources,
     pub(crate) tasks: Vec<TaskId>,
+    workers: u32,
     _dir: tempfile::TempDir,
 }
 
-/// A timing profile for tests: sessions short enough that a crash is noticed at once.
-pub(crate) fn quick(initial_members: usize) -> GroupConfig {
-    GroupConfig {
-        heartbeat_interval: Duration::from_millis(40),
-        session_timeout: Duration::from_millis(400),
-        initial_members,
-        ..GroupConfig::tight()
-    }
+/// What a test's cluster is made of. Sessions are long unless a test waits for one to expire.
+pub(crate) struct Setup {
+    pub(crate) strategy: &'static str,
+    pub(crate) tasks: usize,
+    /// Preloaded keys per task, two updates each.
+    pub(crate) keys: u64,
+    pub(crate) instances: usize,
+    pub(crate) workers: u32,
+    pub(crate) session: Duration,
+    pub(crate) breaker: Arc<dyn Breaker>,
 }
 
-impl Bed {
-    /// Preloads `keys` keys for each of `tasks` tasks and starts `instances` instances of one worker.
-    pub(crate) fn start(
-        strategy: &str,
-        tasks: usize,
-        keys: u64,
-        instances: usize,
-        breaker: Arc<dyn Breaker>,
-    ) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let tasks: Vec<TaskId> = (1..=tasks).map(|n| TaskId::from(format!("T{n}"))).collect();
-        let sources = SyntheticSources::new(&SyntheticLoad {
+impl Setup {
+    pub(crate) fn of(strategy: &'static str) -> Self {
+        Self {
+            strategy,
+            tasks: 4,
+            keys: 2_000,
+            instances: 3,
+            workers: 1,
+            session: Duration::from_secs(20),
+            breaker: Arc::new(NeverBreaks),
+        }
+    }
+
+    fn task_ids(&self) -> Vec<TaskId> {
+        (1..=self.tasks).map(|n| TaskId::from(format!("T{n}"))).collect()
+    }
+
+    fn sources(&self) -> SyntheticSources {
+        SyntheticSources::new(&SyntheticLoad {
             seed: 7,
-            tasks: tasks.iter().map(|task| (task.clone(), 1.0)).collect(),
+            tasks: self.task_ids().into_iter().map(|task| (task, 1.0)).collect(),
             rate: 20_000.0,
-            keys,
+            keys: self.keys,
             distribution: KeyDistribution::Uniform,
             record_bytes: 100,
             updates_per_key: 2,
-        });
+        })
+    }
+
+    fn config(&self, dir: &Path) -> ClusterConfig {
+        let spec = |id| TaskSpec { id, stateful: true, state_bytes: self.keys * 116 };
+        ClusterConfig {
+            tasks: self.task_ids().into_iter().map(spec).collect(),
+            group: GroupConfig {
+                session_timeout: self.session,
+                initial_members: self.instances * self.workers as usize,
+                ..GroupConfig::tight()
+            },
+            strategy: assignor::parse(self.strategy).unwrap(),
+            engine: EngineConfig::default(),
+            dir: dir.to_path_buf(),
+        }
+    }
+
+    /// Preloads every task's changelog and starts the instances.
+    pub(crate) fn start(self) -> Bed {
+        let dir = tempfile::tempdir().unwrap();
+        let sources = self.sources();
         let clock = Arc::new(RealClock::start());
         let recording = Arc::new(Recording::default());
-        let engine = EngineConfig::default();
-        let config = ClusterConfig {
-            tasks: tasks
-                .iter()
-                .map(|id| TaskSpec { id: id.clone(), stateful: true, state_bytes: keys * 116 })
-                .collect(),
-            group: quick(instances),
-            strategy: assignor::parse(strategy).unwrap(),
-            engine: engine.clone(),
-            dir: dir.path().to_path_buf(),
-        };
+        let config = self.config(dir.path());
+        let processor = config.engine.processor;
         let parts = Parts {
             clock: clock.clone(),
             sources: Arc::new(sources.clone()),
             observer: recording.clone(),
-            breaker,
+            breaker: self.breaker.clone(),
         };
         let cluster = Cluster::open(config, parts).unwrap();
+        let tasks = self.task_ids();
         for task in &tasks {
             let log = cluster.logs().log(task).unwrap();
-            preload(task, &*log, &sources, &mut *engine.processor.make(), &mut |_| true).unwrap();
+            preload(task, &*log, &sources, &mut *processor.make(), &mut |_| true).unwrap();
         }
-        let bed = Self { cluster, clock, recording, sources, tasks, _dir: dir };
-        for _ in 0..instances {
+        let bed = Bed { cluster, clock, recording, sources, tasks, workers: self.workers, _dir: dir };
+        for _ in 0..self.instances {
             bed.start_instance();
         }
         bed
     }
+}
 
+impl Bed {
     pub(crate) fn start_instance(&self) -> Started {
-        self.cluster.start(1, 1).unwrap()
+        self.cluster.start(self.workers, 1).unwrap()
     }
 
     /// Records arrive from now on.

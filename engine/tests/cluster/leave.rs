@@ -1,14 +1,11 @@
 //! Scaling up and down without a crash: nothing is lost, and under `learner` nobody restores while a task stands still.
 
-use std::sync::Arc;
-
 use engine::event::{Event, TaskEvent};
-use engine::task::NeverBreaks;
 
-use crate::harness::Bed;
+use crate::harness::{Bed, Setup};
 
-fn scale_up_and_down(strategy: &str) -> Bed {
-    let bed = Bed::start(strategy, 5, 20_000, 3, Arc::new(NeverBreaks));
+fn scale_up_and_down(strategy: &'static str) -> Bed {
+    let bed = Setup { tasks: 5, keys: 20_000, ..Setup::of(strategy) }.start();
     bed.settled(3);
     bed.begin();
     bed.start_instance();
