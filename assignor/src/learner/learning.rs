@@ -149,5 +149,16 @@ fn settle(group: &Group<'_>, task: usize, targets: &Targets, seat: &mut Seat) {
     } else {
         seat.learner = Some(target);
         seat.why_learned = targets.why[task];
+        ask_for_what_is_ready(group, task, target, seat);
+    }
+}
+
+/// A learner that is ready has said so; it will not say it again. So no answer leaves it with its task elsewhere and
+/// unasked for, not even one that has just given the task to another: two members may both have caught up with it.
+fn ask_for_what_is_ready(group: &Group<'_>, task: usize, host: usize, seat: &mut Seat) {
+    let ready = group.learners[task].iter().any(|learner| learner.host == host && learner.ready);
+    let owner_is_here = seat.active.is_some_and(|active| !group.members[active].away);
+    if ready && owner_is_here && group.receives(host) {
+        seat.asked_for = Some(host);
     }
 }
