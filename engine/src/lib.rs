@@ -12,6 +12,7 @@
 //! | [`restore`] | from the log into the store |
 //! | [`group`] | the protocol: a coordinator and members, as machines without I/O |
 //! | [`cluster`] | the same on threads: instances, workers, restorers, and what a script can do to them |
+//! | [`sim`] | the same machines and storage on virtual time, under everything that can go wrong |
 //! | [`preload`], [`audit`] | state before the clock starts; whether every record was applied exactly once |
 
 pub mod audit;
@@ -28,6 +29,7 @@ pub mod log;
 pub mod position;
 pub mod preload;
 pub mod restore;
+pub mod sim;
 pub mod source;
 pub mod store;
 pub mod task;

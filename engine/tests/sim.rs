@@ -85,11 +85,12 @@ fn one_crash_before_every_step() {
                 stateful: 5,
                 stateless: 1,
                 upsets: Upsets::OneCrash { before_step, coordinator },
+                upset_for: profile.config().heartbeat_interval * 150,
                 ..Setup::of_seed(n as u64)
             };
             let whole = run(&setup(u64::MAX, false)).unwrap();
-            let calm = profile.config().heartbeat_interval * 150;
-            let share = calm.as_secs_f64() / whole.lasted.as_secs_f64();
+            let upset_for = setup(0, false).upset_for;
+            let share = upset_for.as_secs_f64() / whole.lasted.as_secs_f64();
             let steps = |all: u64| (all as f64 * share) as u64;
             // Every step of the first strategy's run, a spread over the others'.
             let stride = |all: u64| if n == 0 { 7 } else { (all / 60).max(1) };

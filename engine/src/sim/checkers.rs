@@ -68,6 +68,8 @@ pub(super) struct Checkers {
     owners: BTreeMap<TaskId, Actor>,
     /// Learners whose lag was once acceptable.
     caught_up: BTreeSet<(MemberId, TaskId)>,
+    /// The same when the last barrier was reached: what the leader can know.
+    caught_up_then: BTreeSet<(MemberId, TaskId)>,
     /// Whose joins were in when the last barrier was reached, and who has joined since.
     formed: BTreeSet<MemberId>,
     joined: BTreeSet<MemberId>,
@@ -89,6 +91,7 @@ impl Checkers {
             stateless,
             owners: BTreeMap::new(),
             caught_up: BTreeSet::new(),
+            caught_up_then: BTreeSet::new(),
             formed: BTreeSet::new(),
             joined: BTreeSet::new(),
             view: GroupView::default(),
@@ -155,7 +158,10 @@ impl Checkers {
             GroupEvent::Joined { member, .. } => {
                 self.joined.insert(member.clone());
             }
-            GroupEvent::BarrierReached { .. } => self.formed = std::mem::take(&mut self.joined),
+            GroupEvent::BarrierReached { .. } => {
+                self.formed = std::mem::take(&mut self.joined);
+                self.caught_up_then.clone_from(&self.caught_up);
+            }
             GroupEvent::MemberGone { member, .. } => self.out(member),
             GroupEvent::Completed { balanced, .. } => {
                 self.rebalances += 1;
@@ -213,7 +219,7 @@ impl Checkers {
             let at_home = instances.get(&giver.id) == home;
             // Workers of one instance share its copies: it may be another one's learner.
             let is_ready = |(host, learned): &(MemberId, TaskId)| learned == task && instances.get(host) == home;
-            let ready = self.caught_up.iter().any(is_ready);
+            let ready = self.caught_up_then.iter().any(is_ready);
             if !at_home && !ready && !self.stateless.contains(task) {
                 let what = format!("{task} goes from {} to {to}, which has not caught up", giver.id);
                 self.violate(Check::ReadyBeforeHandOver, what);

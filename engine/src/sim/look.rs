@@ -32,6 +32,9 @@ impl World {
         if self.network.lost > 0 || self.network.late > 0 {
             self.calm_down();
         }
+        if self.seats.is_empty() {
+            self.start_instance();
+        }
         let unsettled = self.unsettled();
         let waited = self.now.since(self.calm_from);
         match (unsettled, self.settled) {

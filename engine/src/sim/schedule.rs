@@ -25,6 +25,8 @@ pub(super) enum Happening {
     Restore(InstanceId),
     /// Something goes wrong, or somebody comes or goes.
     Upset,
+    /// The leader whose plan asked for a follow-up is hit before that can begin.
+    StrikeLeader(MemberId),
     /// A coordinator is started in place of the one that crashed.
     CoordinatorStarts,
     /// The checkers that look at the whole look.

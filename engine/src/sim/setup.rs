@@ -95,7 +95,7 @@ impl Setup {
             stateful: 1 + random.below(6) as usize,
             stateless: random.below(3) as usize,
             upsets: Upsets::Everything,
-            upset_for: profile.config().heartbeat_interval * 150,
+            upset_for: profile.config().heartbeat_interval * (30 + random.below(150) as u32),
             planted: None,
             trail: false,
         }

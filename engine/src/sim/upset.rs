@@ -243,6 +243,16 @@ impl World {
         self.start_member(&instance, name, static_id);
     }
 
+    /// The leader crashes; a static one is back at once, so that nothing calls for a rebalance.
+    pub(super) fn strike_leader(&mut self, leader: &MemberId) {
+        let Some(seat) = self.seats.get(leader) else { return };
+        let (instance, static_id) = (seat.instance.clone(), seat.static_id.clone());
+        self.crash_member(leader);
+        if static_id.is_some() {
+            self.start_member(&instance, Some(leader.clone()), static_id);
+        }
+    }
+
     fn jump_a_clock(&mut self) -> Result<(), Error> {
         let by = self.random.between(Duration::ZERO, self.config.session_timeout * 2);
         if self.random.once_in(3) {

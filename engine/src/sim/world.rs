@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assignor::{Conduct, InstanceId, MemberId, Plan, Strategy, Task, TaskId};
+use assignor::{Conduct, FollowUp, InstanceId, MemberId, Move, Plan, Strategy, Task, TaskId};
 
 use super::checkers::{Check, Checkers, Violation};
 use super::network::Network;
@@ -242,6 +242,10 @@ impl World {
             Happening::Work(member, start) => self.work(&member, start),
             Happening::Restore(instance) => self.restore(&instance),
             Happening::Upset => self.upset(),
+            Happening::StrikeLeader(leader) => {
+                self.strike_leader(&leader);
+                Ok(())
+            }
             Happening::Look => self.look(),
         }
     }
@@ -337,7 +341,9 @@ impl World {
         }
         let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
         let plan = match &event {
-            CoordinatorEvent::Received(Request { body: Ask::Sync { plan, .. }, .. }) => plan.clone(),
+            CoordinatorEvent::Received(Request { member, body: Ask::Sync { plan: Some(plan), .. }, .. }) => {
+                Some((member.clone(), plan.clone()))
+            }
             _ => None,
         };
         self.outcome.steps += 1;
@@ -354,15 +360,26 @@ impl World {
         for effect in effects {
             match effect {
                 CoordinatorEffect::Send { to, reply } => self.send_down(&to, &reply),
-                CoordinatorEffect::Observed(event) => self.observe(&event, plan.as_deref()),
+                CoordinatorEffect::Observed(event) => self.observe(&event, plan.as_ref()),
             }
         }
         Ok(())
     }
 
-    fn observe(&mut self, event: &GroupEvent, plan: Option<&Plan>) {
+    fn observe(&mut self, event: &GroupEvent, plan: Option<&(MemberId, Box<Plan>)>) {
         self.trail.note(self.now, || format!("group: {event:?}"));
-        self.check.group(event, plan);
+        self.check.group(event, plan.map(|(_, plan)| &**plan));
+        let Some((leader, plan)) = plan.filter(|_| matches!(event, GroupEvent::Completed { .. })) else {
+            return;
+        };
+        for change in &plan.moves {
+            let Move { task, change, from, to, reason } = change;
+            self.trail.note(self.now, || format!("{leader} plans: {task} {change:?} {from:?} to {to:?}, {reason:?}"));
+        }
+        if plan.follow_up != FollowUp::None && self.random_crashes() && !self.is_calm() && self.random.once_in(8) {
+            let after = self.random.between(Duration::ZERO, self.beat() / 2);
+            self.schedule.plan(self.now + after, Happening::StrikeLeader(leader.clone()));
+        }
     }
 
     fn send_down(&mut self, to: &MemberId, reply: &Reply) {

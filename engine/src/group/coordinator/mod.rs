@@ -349,14 +349,19 @@ impl Coordinator {
     fn remove(&mut self, id: &MemberId, cause: Cause, out: &mut Vec<CoordinatorEffect>) {
         let Some(record) = self.roster.remove(id, false) else { return };
         out.push(CoordinatorEffect::Observed(GroupEvent::MemberGone { member: id.clone(), cause }));
-        if let Phase::Stable { follow_up, leader } = &mut self.phase
-            && leader == id
-            && self.fault == Some(Fault::FollowUpLostWithLeader)
-        {
-            *follow_up = None;
-        }
+        self.follow_up_outlives(id);
         if !record.is_spent() {
             self.want(cause);
+        }
+    }
+
+    /// A process is gone, and if it was the leader's the follow-up it asked for is not (but for a planted fault).
+    fn follow_up_outlives(&mut self, gone: &MemberId) {
+        if self.fault == Some(Fault::FollowUpLostWithLeader)
+            && let Phase::Stable { follow_up, leader } = &mut self.phase
+            && leader == gone
+        {
+            *follow_up = None;
         }
     }
 

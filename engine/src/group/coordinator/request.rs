@@ -193,6 +193,7 @@ impl Coordinator {
         let claim = self.claim();
         self.learn_sizes(&join);
         let Some(mut record) = self.roster.remove(holder, true) else { return };
+        self.follow_up_outlives(holder);
         if *holder != member {
             self.refuse(holder.clone(), record.stamp, Refusal::FencedStaticId, out);
         }
