@@ -1,6 +1,7 @@
 //! Puts one run's entry of `result.json` together from what was recorded.
 
 use crate::event::{Event, What};
+use crate::histogram;
 use crate::metric::{self, RunInput};
 use crate::ownership;
 use crate::schema::{Audit, Generation, MemberTasks, Membership, Run};
@@ -43,6 +44,7 @@ pub fn run(identity: Identity, input: &RunInput<'_>, mut audit: Audit) -> Run {
         generations: generations(input.events),
         membership: membership(input.events),
         ownership: ownership::spans(input.events, input.end_us),
+        latency_tail: histogram::tail(&input.latency.measured().latency),
         duration_us: input.duration_us,
         end_us: input.end_us,
         cpu_share: None,

@@ -111,6 +111,31 @@ impl Percentiles {
     }
 }
 
+/// A point of a complementary distribution: so many of all values lie above so much.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Above {
+    /// Share of the values, from 1 down.
+    pub share: f64,
+    /// What they exceed, in milliseconds.
+    pub ms: f64,
+}
+
+/// The tail of a distribution on both scales logarithmic: for shares 1/2, 1/4, 1/8 and so on, what is exceeded by that
+/// share, down to a single value, and the largest value at a share of 0.
+#[must_use]
+pub fn tail(histogram: &Histogram<u64>) -> Vec<Above> {
+    let mut tail = Vec::new();
+    let mut share = 1.0;
+    while !histogram.is_empty() && share * histogram.len() as f64 >= 1.0 {
+        share /= 2.0;
+        tail.push(Above { share, ms: ms(histogram.value_at_quantile(1.0 - share)) });
+    }
+    if !histogram.is_empty() {
+        tail.push(Above { share: 0.0, ms: ms(histogram.max()) });
+    }
+    tail
+}
+
 /// Whole microseconds as milliseconds.
 #[must_use]
 pub fn ms(us: u64) -> f64 {

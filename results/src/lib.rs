@@ -21,6 +21,7 @@
 //! | [`likeness`] | whether two results may be compared |
 //! | [`compare`] | two sides, figure by figure |
 //! | [`gate`] | limits that a comparison has to keep |
+//! | [`sweep`] | what the settings that differ between results do |
 //! | [`report`] | the same runs for a terminal, a document, a spreadsheet, a CI server |
 
 pub mod assemble;
@@ -41,5 +42,6 @@ pub mod read;
 pub mod report;
 pub mod schema;
 pub mod stats;
+pub mod sweep;
 pub mod timeline;
 pub mod warm_up;

@@ -7,5 +7,6 @@ pub mod headline;
 pub mod junit;
 pub mod markdown;
 mod rows;
+pub mod sweep_table;
 pub mod text;
 pub mod units;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::event::{Action, Cause};
+use crate::histogram::Above;
 use crate::metric::{Ceiling, RunMetrics};
 use crate::ownership::Span;
 use crate::pause::Pause;
@@ -80,6 +81,9 @@ pub struct Run {
     /// Who ran, restored and learned which task when.
     #[serde(default)]
     pub ownership: Vec<Span>,
+    /// The tail of service latency, for a plot of both scales logarithmic.
+    #[serde(default)]
+    pub latency_tail: Vec<Above>,
     /// When arrivals ended, in microseconds since the end of the warm-up.
     #[serde(default)]
     pub duration_us: i64,

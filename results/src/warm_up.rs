@@ -1,9 +1,8 @@
 //! Whether the warm-up was long enough, by a stated rule.
 //!
-//! The warm-up's length is set in the scenario, so that all strategies and trials start their clocks at the same
-//! time; this rule checks it afterwards. Latency has settled if the medians of the intervals of the first second
-//! after the warm-up don't lie above those before the first scripted event as a whole: a start that is still slow
-//! (cold caches, a backlog) shows as a first second that is slower than what follows.
+//! A scenario sets the warm-up's length, so that all strategies and trials start their clocks at the same time. The
+//! rule judges it afterwards: a start that is still slow (cold caches, a backlog) shows in a first second that is
+//! slower than what follows it at rest.
 
 use crate::figure::middle;
 use crate::latency::LatencyRecord;

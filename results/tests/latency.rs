@@ -130,6 +130,18 @@ fn decode(base64: &str) -> hdrhistogram::Histogram<u64> {
 }
 
 #[test]
+fn a_tail_halves_down_to_one_value() {
+    let mut histogram = results::histogram::empty();
+    (1..=1_024).for_each(|us| results::histogram::record(&mut histogram, us, 1));
+    let tail = results::histogram::tail(&histogram);
+    let points: Vec<(f64, f64)> = tail.iter().map(|above| (above.share, above.ms)).collect();
+    assert_eq!(points[..3], [(0.5, 0.512), (0.25, 0.768), (0.125, 0.896)]);
+    assert_eq!(points.last(), Some(&(0.0, 1.024)));
+    assert_eq!(points.len(), 12);
+    assert!(results::histogram::tail(&results::histogram::empty()).is_empty());
+}
+
+#[test]
 fn a_progress_display_sees_the_last_intervals() {
     let recorder = Recorder::new(1, 50_000);
     let mut writer = recorder.writer();

@@ -1,9 +1,9 @@
 //! A comparison for the terminal: the chief figures, then the gates.
 
-use comfy_table::{Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, presets};
+use comfy_table::{Cell, CellAlignment, Color, Table};
 
 use super::comparison::{GATE_HEADINGS, HEADINGS, cells, gate_cells, shown, title};
-use super::text::Style;
+use super::text::{Style, plain_table};
 use crate::compare::{self, Comparison};
 use crate::gate::{Outcome, Verdict};
 
@@ -42,14 +42,7 @@ pub fn render(comparisons: &[Comparison], gates: &[Verdict], style: Style) -> St
 }
 
 fn table(style: Style, headings: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(style.width.max(40));
-    if style.color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
+    let mut table = plain_table(style);
     table.set_header(headings.to_vec());
     table
 }

@@ -74,7 +74,7 @@ pub fn compare(comparisons: &[Comparison], gates: &[Verdict]) -> String {
     text
 }
 
-fn table(text: &mut String, header: &[String], rows: impl Iterator<Item = Vec<String>>) {
+pub(super) fn table(text: &mut String, header: &[String], rows: impl Iterator<Item = Vec<String>>) {
     let mut line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| escape(cell)).collect();
         text.push_str(&format!("| {} |\n", cells.join(" | ")));
@@ -87,7 +87,7 @@ fn table(text: &mut String, header: &[String], rows: impl Iterator<Item = Vec<St
 }
 
 /// Takes from text whatever Markdown or HTML could take for markup: a scenario's title is not to be trusted.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {

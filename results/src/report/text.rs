@@ -46,14 +46,7 @@ pub fn render(result: &RunFile, style: Style) -> String {
 }
 
 fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(style.width.max(40));
-    if style.color {
-        table.enforce_styling();
-    } else {
-        table.force_no_tty();
-    }
+    let mut table = plain_table(style);
     let trials: Vec<Vec<&Run>> = strategies.iter().map(|strategy| result.trials(strategy)).collect();
     let mut header = vec![Cell::new("")];
     for (strategy, runs) in strategies.iter().zip(&trials) {
@@ -73,4 +66,17 @@ fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
         table.add_row(row);
     }
     table.trim_fmt()
+}
+
+/// An empty table in the house style: three horizontal lines, as wide as the terminal at most.
+pub(super) fn plain_table(style: Style) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(style.width.max(40));
+    if style.color {
+        table.enforce_styling();
+    } else {
+        table.force_no_tty();
+    }
+    table
 }
