@@ -1,7 +1,7 @@
 # Understudy: what people type. `make help` lists it.
 #
-# Every target builds with `--release --workspace`: one profile and one set of features, so that RocksDB's C++ is
-# compiled once for all of them.
+# Every target builds with `--release`: one profile, and features that do not depend on the package that is built, so
+# that RocksDB's C++ is compiled once for all of them.
 CARGO ?= cargo
 BUILD = --release --workspace
 TARGET = $(or $(CARGO_TARGET_DIR),target)
@@ -19,7 +19,8 @@ setup: ## install what is missing (a C++ compiler and libclang, for RocksDB)
 build: setup ## build everything, tests and benches included
 	$(CARGO) build $(BUILD) --all-targets
 
-demo: build ## scale a running application up: eager against learner, 1,000,000 keys a task (2 minutes)
+demo: setup ## scale a running application up: eager against learner, 1,000,000 keys a task (2 minutes)
+	$(CARGO) build --release -p loadgen
 	$(UNDERSTUDY) run scale-up --strategy eager,learner --set state.keys=1_000_000
 
 test: setup ## all tests
