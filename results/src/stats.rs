@@ -3,6 +3,14 @@
 //! A trial is one number a side; pairs share arrivals and membership events. Nothing here assumes a distribution: the
 //! test asks only how often chance alone, which might as well have swapped the sides of any pair, would have led as
 //! far. All randomness comes from a seed.
+//!
+//! ```
+//! use results::stats::{Random, Tail, sign_flip};
+//!
+//! // Five trials, all slower: one way of 2⁵ to swap the sides leads as far.
+//! let p = sign_flip(&[3.0, 2.0, 4.0, 1.0, 2.5], Tail::Above, &mut Random::new(1));
+//! assert_eq!(p, 1.0 / 32.0);
+//! ```
 
 use std::f64::consts::LN_2;
 
