@@ -124,9 +124,14 @@ impl Checkers {
         self.caught_up.remove(&(actor.0.clone(), task.clone()));
     }
 
-    /// A process is no longer in the group, or another one has its place there.
-    pub(super) fn out(&mut self, member: &MemberId) {
+    /// Another process has a member's place. Until it has joined, the group goes by what the older one said.
+    pub(super) fn replaced(&mut self, member: &MemberId) {
         self.owners.retain(|_, (owner, _)| owner != member);
+    }
+
+    /// A process is no longer in the group.
+    pub(super) fn out(&mut self, member: &MemberId) {
+        self.replaced(member);
         self.caught_up.retain(|(host, _)| host != member);
     }
 

@@ -121,7 +121,7 @@ impl World {
         let same_id = |seat: &Seat| static_id.is_some() && seat.static_id == static_id;
         let older: Vec<_> = self.seats.iter().filter(|(_, s)| same_id(s)).map(|(id, _)| id.clone()).collect();
         for id in older.iter().chain([&name]) {
-            self.check.out(id);
+            self.check.replaced(id);
         }
         self.trail.note(self.now, || format!("{name} starts on {instance}"));
         let seat = Seat::new(machine, self.starts, instance.clone(), static_id);

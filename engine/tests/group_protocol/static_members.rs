@@ -3,12 +3,12 @@
 use assignor::TaskId;
 use engine::config::GroupConfig;
 use engine::event::Cause;
-use engine::group::message::{Exit, MemberEvent};
+use engine::group::message::{Answer, Exit, MemberEvent};
 
-use crate::group::{Group, millis, secs};
+use crate::group::{Group, Message, millis, secs};
 
-fn stable(config: GroupConfig, strategy: &str) -> Group {
-    let mut group = Group::of(GroupConfig { initial_members: 3, ..config }, strategy, 6);
+fn stable(config: &GroupConfig, strategy: &str) -> Group {
+    let mut group = Group::of(GroupConfig { initial_members: 3, ..config.clone() }, strategy, 6);
     for id in ["S1", "S2", "S3"] {
         group.start_as(id, id, Some(id), 1);
     }
@@ -21,7 +21,7 @@ fn stable(config: GroupConfig, strategy: &str) -> Group {
 #[test]
 fn a_return_within_the_session_causes_no_rebalance() {
     for strategy in ["eager", "learner"] {
-        let mut group = stable(GroupConfig::tight(), strategy);
+        let mut group = stable(&GroupConfig::tight(), strategy);
         group.crash("S2");
         group.pass(millis(700));
         group.start_as("S2", "S2", Some("S2"), 2);
@@ -33,7 +33,7 @@ fn a_return_within_the_session_causes_no_rebalance() {
 
 #[test]
 fn a_return_under_another_name_causes_no_rebalance() {
-    let mut group = stable(GroupConfig::tight(), "learner");
+    let mut group = stable(&GroupConfig::tight(), "learner");
     group.crash("S2");
     group.pass(millis(700));
     group.start_as("S4", "S2", Some("S2"), 1);
@@ -44,7 +44,7 @@ fn a_return_under_another_name_causes_no_rebalance() {
 
 #[test]
 fn of_two_with_one_id_the_older_is_fenced() {
-    let mut group = stable(GroupConfig::tight(), "learner");
+    let mut group = stable(&GroupConfig::tight(), "learner");
     group.start_as("S4", "I4", Some("S2"), 1);
     group.pass(secs(5));
     group.expect("");
@@ -54,7 +54,7 @@ fn of_two_with_one_id_the_older_is_fenced() {
 
 #[test]
 fn its_session_ends_while_it_is_away() {
-    let mut group = stable(GroupConfig::tight(), "eager");
+    let mut group = stable(&GroupConfig::tight(), "eager");
     group.crash("S2");
     group.pass(secs(5));
     // Its last heartbeat was heard at 10.0 s.
@@ -69,7 +69,7 @@ fn its_session_ends_while_it_is_away() {
 /// Away during a rebalance it keeps its tasks: nobody else starts them.
 #[test]
 fn away_during_a_rebalance() {
-    let mut group = stable(GroupConfig::tight(), "eager");
+    let mut group = stable(&GroupConfig::tight(), "eager");
     group.crash("S2");
     group.pass(millis(400));
     group.start("S4");
@@ -92,7 +92,7 @@ fn away_during_a_rebalance() {
 /// A ready learner of an away owner's task takes over once the owner's session has ended, not before.
 #[test]
 fn a_ready_learner_waits_for_the_owners_session() {
-    let mut group = stable(GroupConfig::tight(), "learner");
+    let mut group = stable(&GroupConfig::tight(), "learner");
     group.start("S4");
     group.pass(millis(10));
     let task = group.seat("S4").learning.first().unwrap().clone();
@@ -111,7 +111,7 @@ fn a_ready_learner_waits_for_the_owners_session() {
 /// Kafka's barrier waits for it until the rebalance timeout, or until its session ends.
 #[test]
 fn kafkas_barrier_waits_for_away_members() {
-    let mut group = stable(GroupConfig::kafka(), "eager");
+    let mut group = stable(&GroupConfig::kafka(), "eager");
     group.crash("S2");
     group.start("S4");
     group.pass(secs(60));
@@ -119,7 +119,7 @@ fn kafkas_barrier_waits_for_away_members() {
     assert!(log.starts_with("10.000s 2 called in: join\n"), "{log}");
     assert!(log.contains("S2 gone: crash") && log.contains("2 completed: join crash"), "{log}");
     let config = GroupConfig { session_timeout: secs(1_000), ..GroupConfig::kafka() };
-    let mut group = stable(config, "eager");
+    let mut group = stable(&config, "eager");
     group.crash("S2");
     group.start("S4");
     group.pass(secs(400));
@@ -132,7 +132,7 @@ fn kafkas_barrier_waits_for_away_members() {
 /// It returns while joins are called in: its join counts, its tasks count as given up by their owner.
 #[test]
 fn a_return_during_a_rebalance() {
-    let mut group = stable(GroupConfig::tight(), "learner");
+    let mut group = stable(&GroupConfig::tight(), "learner");
     group.crash("S2");
     group.seat("S3").cut_off = true;
     group.start("S4");
@@ -150,7 +150,7 @@ fn a_return_during_a_rebalance() {
 /// A static member that was cut off, not gone, learns with its next heartbeat that the group went on without it.
 #[test]
 fn cut_off_and_back() {
-    let mut group = stable(GroupConfig::tight(), "learner");
+    let mut group = stable(&GroupConfig::tight(), "learner");
     group.seat("S2").cut_off = true;
     group.pass(millis(400));
     group.start("S4");
@@ -161,6 +161,28 @@ fn cut_off_and_back() {
     assert!(causes.contains(&format!("{:?}", Cause::Timeout).to_lowercase()), "{causes}");
     group.event("S2", MemberEvent::Progress);
     group.pass(secs(2));
+    group.assert_each_task_runs_once();
+}
+
+/// Its join was in, but the answer is lost, and the group goes on without it: its repeated join is heard (found by the
+/// simulator).
+#[test]
+fn a_repeated_join_after_the_group_went_on() {
+    let mut group = stable(&GroupConfig::tight(), "learner");
+    group.start("S4");
+    group.rule = Some(Box::new(|message| match message {
+        Message::Down(to, reply) if to.as_str() == "S2" && matches!(reply.body, Answer::Joined { .. }) => 0,
+        _ => 1,
+    }));
+    group.run();
+    group.rule = None;
+    group.seat("S2").cut_off = true;
+    group.pass(millis(450));
+    group.start("S5");
+    group.pass(millis(300));
+    group.seat("S2").cut_off = false;
+    group.pass(secs(2));
+    assert!(group.seat("S2").member.is_steady());
     group.assert_each_task_runs_once();
 }
 

@@ -147,9 +147,12 @@ impl Coordinator {
     fn join_repeated(&mut self, member: MemberId, stamp: Stamp, out: &mut Vec<CoordinatorEffect>) {
         let claim = self.claim();
         let Some(record) = self.roster.get_mut(&member) else { return };
-        let preparing = matches!(self.phase, Phase::Preparing(_));
-        if preparing && !record.joined {
+        if !record.joined && record.sync == Sync::Outside {
             record.joined = true;
+            if !matches!(self.phase, Phase::Preparing(_)) {
+                // The group went on without it (it was away): it would wait for ever.
+                self.want(Cause::Timeout);
+            }
             return self.observe_join(member, out);
         }
         if record.sync == Sync::Due {

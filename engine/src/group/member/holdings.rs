@@ -37,9 +37,10 @@ pub(super) struct Holdings {
 }
 
 impl Holdings {
-    /// Whether it runs nothing and has given up nothing.
-    pub(super) fn is_idle(&self) -> bool {
-        self.active.is_empty() && self.given_up.is_empty()
+    /// Whether it has nothing at all: nobody counts on it.
+    pub(super) fn is_empty(&self) -> bool {
+        let owned = self.active.len() + self.given_up.len();
+        owned + self.learners.len() + self.standbys.len() == 0
     }
 
     /// Whether a task that was given up may still be running.

@@ -379,7 +379,7 @@ impl Member {
             Leave::AfterHandOver { timeout } => Some(timeout),
         };
         self.leave_by = Some(timeout.map_or(Time::NEVER, |t| now + t));
-        let has_nothing = self.held.is_idle();
+        let has_nothing = self.held.is_empty();
         match (&mut self.phase, timeout) {
             (Phase::Idle, _) => self.end(Exit::Left, out),
             (Phase::Farewell(..) | Phase::Done, _) => {}
