@@ -41,6 +41,10 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// What each strategy would do with a group
     Plan(PlanArgs),
+    /// Results as text, markdown or CSV
+    Report(ReportArgs),
+    /// Compare two results, or two strategies in one, and gate on the difference
+    Compare(CompareArgs),
     /// JSON Schema of scenario and result files
     Schema(SchemaArgs),
     /// A completion script for your shell
@@ -161,4 +165,85 @@ pub(crate) struct SchemaArgs {
     /// Which file
     #[arg(value_enum)]
     pub(crate) which: Schema,
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For a terminal
+    Text,
+    /// For a CI summary or an issue
+    Markdown,
+    /// One row per run, for change-point tools and spreadsheets
+    Csv,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  understudy report understudy-runs/*/ --format markdown --out summary.md")]
+pub(crate) struct ReportArgs {
+    /// result.json files, or the folders that hold them
+    #[arg(required = true, value_name = "RESULT", value_hint = ValueHint::AnyPath)]
+    pub(crate) results: Vec<PathBuf>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub(crate) format: ReportFormat,
+
+    /// Write it here instead of printing it
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// How a comparison is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    /// For a terminal
+    Text,
+    /// For a CI summary
+    Markdown,
+    /// JUnit XML: a test case per gate
+    Junit,
+    /// One row per figure
+    Csv,
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  understudy compare before/ after/
+  understudy compare before/ after/ --gate 'task_pause_ms.max<=+10%'
+  understudy compare result.json --between eager,learner --gate 'task_pause_ms.max<=-90%'
+
+A gate fails (exit code 1) only where the difference is beyond chance and beyond the noise floor; it is never passed
+for want of trials: too few are said so. Run with --trials 5 or more.";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// What is compared with: a result.json, or the folder that holds it
+    #[arg(value_name = "BASE", value_hint = ValueHint::AnyPath)]
+    pub(crate) base: PathBuf,
+
+    /// What is compared
+    #[arg(value_name = "NEW", value_hint = ValueHint::AnyPath)]
+    pub(crate) new: Option<PathBuf>,
+
+    /// Two strategies of BASE instead of a second result, the base first
+    #[arg(long, value_name = "S,S")]
+    pub(crate) between: Option<String>,
+
+    /// What must hold, e.g. 'task_pause_ms.max<=+10%' or 'stop_the_world_ms<=20ms'
+    #[arg(long, value_name = "GATE")]
+    pub(crate) gate: Vec<String>,
+
+    /// How to write it
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    pub(crate) format: CompareFormat,
+
+    /// Write it here instead of printing it
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Compare results of unlike scenarios, seeds or machines all the same
+    #[arg(long)]
+    pub(crate) allow_unlike: bool,
 }

@@ -5,12 +5,17 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 
 mod cli;
+mod compare_command;
 mod exit;
 mod interrupt;
 mod list_command;
+mod plan_command;
 mod progress;
+mod report_command;
+mod result_file;
 mod run_command;
 mod schema_command;
+mod trace_command;
 
 use cli::{Cli, Command};
 use exit::{Failure, Outcome};
@@ -23,9 +28,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Failure> {
     match cli.command {
         Command::List(args) => list_command::run(&args),
         Command::Run(args) => run_command::run(&args),
-        Command::Trace(_) | Command::Plan(_) => {
-            Err(Failure::Unusable(anyhow::anyhow!("not in this version yet")))
-        }
+        Command::Trace(args) => trace_command::run(&args),
+        Command::Plan(args) => plan_command::run(&args),
+        Command::Report(args) => report_command::run(&args),
+        Command::Compare(args) => compare_command::run(&args),
         Command::Schema(args) => schema_command::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

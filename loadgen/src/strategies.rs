@@ -48,7 +48,11 @@ pub fn parse(lists: &[String]) -> Result<Vec<Arc<dyn Strategy>>, StrategyError> 
 }
 
 /// Splits at the commas outside of parentheses.
-fn split(list: &str) -> Result<Vec<&str>, StrategyError> {
+///
+/// # Errors
+///
+/// [`StrategyError`], where nothing is between two commas or a parenthesis lacks its other half.
+pub fn split(list: &str) -> Result<Vec<&str>, StrategyError> {
     let (mut depth, mut start) = (0_usize, 0);
     let mut parts = Vec::new();
     for (at, c) in list.char_indices() {
