@@ -1,13 +1,12 @@
 //! Whether every record was applied exactly once: what the sources say against what the final store holds.
 
-use std::collections::HashMap;
 use std::ops::AddAssign;
 
 use assignor::TaskId;
 
 use crate::clock::Time;
 use crate::error::{Error, StoreError};
-use crate::source::{Records, Sources};
+use crate::source::{KeyMap, Records, Sources};
 use crate::store::Store;
 use crate::task::processor::count::Counted;
 
@@ -78,8 +77,8 @@ pub fn audit(task: &TaskId, sources: &dyn Sources, store: &dyn Store) -> Result<
 }
 
 /// What each key should hold after the source records before `end`.
-fn expected(task: &TaskId, sources: &dyn Sources, end: u64) -> Result<HashMap<Box<[u8]>, Counted>, Error> {
-    let mut counted: HashMap<Box<[u8]>, Counted> = HashMap::new();
+fn expected(task: &TaskId, sources: &dyn Sources, end: u64) -> Result<KeyMap<Counted>, Error> {
+    let mut counted: KeyMap<Counted> = KeyMap::default();
     let mut source = sources.open(task, 0)?;
     let mut records = Records::default();
     while source.position() < end {

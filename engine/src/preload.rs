@@ -2,18 +2,17 @@
 //!
 //! The state goes through the log alone: whoever starts the task replays it, like any other restore.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 use assignor::TaskId;
 
 use crate::clock::Time;
 use crate::error::{Error, StoreError};
-use crate::log::batch::Entries;
 use crate::log::{BatchBuilder, Resume, TaskLog};
 use crate::position::Claim;
 use crate::source::{Records, Sources};
 use crate::store::ReadState;
+use crate::task::Cache;
 use crate::task::processor::Processor;
 
 /// Records of one batch.
@@ -48,7 +47,7 @@ pub fn preload(
         processor.process(&records, &state, &mut batch)?;
         batch.finish(Resume { source_offset: source.position(), stream_time: Time::ZERO, epoch });
         log.append(epoch, &batch)?;
-        state.apply(batch.updates());
+        state.0.apply(batch.updates());
         if !progress(source.position()) {
             break;
         }
@@ -56,21 +55,9 @@ pub fn preload(
     Ok(())
 }
 
-/// The state while preloading: a table in memory, dropped afterwards.
+/// The state while preloading: in memory alone, and dropped afterwards.
 #[derive(Debug, Default)]
-struct Latest(HashMap<Box<[u8]>, Box<[u8]>>);
-
-impl Latest {
-    fn apply(&mut self, updates: Entries<'_>) {
-        for (key, value) in updates {
-            match (value, self.0.get_mut(key)) {
-                (Some(value), Some(held)) if held.len() == value.len() => held.copy_from_slice(value),
-                (Some(value), _) => drop(self.0.insert(key.into(), value.into())),
-                (None, _) => drop(self.0.remove(key)),
-            }
-        }
-    }
-}
+struct Latest(Cache);
 
 impl ReadState for Latest {
     fn get_many(
@@ -79,7 +66,7 @@ impl ReadState for Latest {
         visit: &mut dyn FnMut(usize, Option<&[u8]>),
     ) -> Result<(), StoreError> {
         for (index, &key) in keys.iter().enumerate() {
-            visit(index, self.0.get(key).map(AsRef::as_ref));
+            visit(index, self.0.get(key).flatten());
         }
         Ok(())
     }

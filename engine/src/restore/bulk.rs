@@ -2,20 +2,22 @@
 //!
 //! The log is read once for an index of keys, and again, a few times at most, for the values that survive: it is
 //! the one place where all of them are, so that the memory of a chunk is bounded by a setting, and what is written
-//! is free of overlaps however often each key was updated. Files are written by this thread and one helper.
+//! is free of overlaps however often each key was updated. One helper thread takes half of the work.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::index::{Index, Layout, Piece};
 use super::{Progress, ReplayOptions};
-use crate::error::{Error, StoreError};
+use crate::error::Error;
 use crate::log::{LogReader, TaskLog};
 use crate::position::Offset;
 use crate::store::{Checkpoint, Part, PartWriter, Store};
 
 /// A chunk is at most this many times as long as there is memory: each time costs a pass over the log.
 const MOST_PASSES: u64 = 4;
-/// Pieces loaded in one pass; as many again may wait to be written.
+/// Pieces, each a file, that a thread loads in one pass; two threads' together take up the memory.
 const LOADED: usize = 3;
 
 /// A chunk of the log on its way into the store.
@@ -77,44 +79,38 @@ impl Chunk {
         store: &mut dyn Store,
         options: &ReplayOptions,
     ) -> Result<(), Error> {
-        let layout = self.index.layout(options.chunk_bytes / (2 * LOADED));
+        let layout = self.index.layout(options.chunk_bytes / (2 * LOADED), options.helper);
         let writer = store.part_writer();
-        let parts = write(log, self.from..self.to.offset, &layout, &*writer, options.helper)?;
+        let parts = write_all(log, &(self.from..self.to.offset), &layout, &*writer, options.helper)?;
         store.ingest(parts, self.to)?;
         Ok(())
     }
 }
 
-/// Loads and writes all pieces.
-fn write(
+/// Loads and writes all pieces, a few at a time on each thread.
+fn write_all(
     log: &dyn TaskLog,
-    chunk: std::ops::Range<Offset>,
+    chunk: &Range<Offset>,
     layout: &Layout,
     writer: &dyn PartWriter,
     helper: bool,
 ) -> Result<Vec<Part>, Error> {
-    let (queue, waiting) = crossbeam_channel::bounded::<Piece>(LOADED);
-    let write_all = |pieces: &mut dyn Iterator<Item = Piece>| -> Result<Vec<Part>, StoreError> {
-        pieces.map(|piece| writer.write(&mut piece.entries())).collect()
-    };
-    thread::scope(|scope| {
-        let helped = helper.then(|| scope.spawn(|| write_all(&mut waiting.iter())));
+    let next = AtomicUsize::new(0);
+    let groups: Vec<_> = layout.pieces.chunks(LOADED).collect();
+    let work = || -> Result<Vec<Part>, Error> {
         let mut parts = Vec::new();
-        for pieces in layout.pieces.chunks(LOADED) {
-            let loaded = load(log, chunk.clone(), layout, pieces)?;
-            // What still waits has to be out of the way before more is loaded.
-            parts.extend(write_all(&mut waiting.try_iter())?);
-            for piece in loaded {
-                // Nobody hangs up before the queue is closed, unless the helper has failed: its error is told below.
-                if queue.send(piece).is_err() {
-                    break;
-                }
+        while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for piece in load(log, chunk, layout, group)? {
+                parts.push(writer.write(&mut piece.entries())?);
             }
         }
-        drop(queue);
-        parts.extend(write_all(&mut waiting.iter())?);
-        if let Some(helped) = helped {
-            parts.extend(helped.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        Ok(parts)
+    };
+    thread::scope(|scope| {
+        let helping = helper.then(|| scope.spawn(work));
+        let mut parts = work()?;
+        if let Some(helping) = helping {
+            parts.extend(helping.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
         }
         Ok(parts)
     })
@@ -123,9 +119,9 @@ fn write(
 /// Reads the chunk again for what belongs into `pieces`.
 fn load(
     log: &dyn TaskLog,
-    chunk: std::ops::Range<Offset>,
+    chunk: &Range<Offset>,
     layout: &Layout,
-    pieces: &[std::ops::Range<u32>],
+    pieces: &[Range<u32>],
 ) -> Result<Vec<Piece>, Error> {
     let mut reader = log.read(chunk.start)?;
     let mut load = layout.load(pieces);

@@ -2,6 +2,7 @@
 //! and lengths alone, so that no value is held for it.
 
 use std::ops::Range;
+use std::thread;
 
 use crate::log::batch::Entries;
 
@@ -81,9 +82,17 @@ impl Index {
     }
 
     /// Finds the survivors and lays them out in pieces of about `piece_bytes`.
-    pub(super) fn layout(mut self, piece_bytes: usize) -> Layout {
+    pub(super) fn layout(mut self, piece_bytes: usize, helper: bool) -> Layout {
         self.sort_block();
         // A stable sort keeps log order among equal keys, and merges the sorted blocks that it finds.
+        if helper {
+            let half = self.entries.len() / 2;
+            let (early, late) = self.entries.split_at_mut(half);
+            thread::scope(|scope| {
+                scope.spawn(|| early.sort_by_key(Entry::order));
+                late.sort_by_key(Entry::order);
+            });
+        }
         self.entries.sort_by_key(Entry::order);
         let mut layout = Layout { places: vec![NOWHERE; self.entries.len()], pieces: Vec::new() };
         let (mut start, mut end) = (0_u32, 0_u32);

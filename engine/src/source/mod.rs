@@ -4,7 +4,9 @@
 //! says the same. No thread generates anything: a poll returns the records whose time has come, so that a stall
 //! delays records but never their intended times.
 
+use std::collections::HashMap;
 use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assignor::TaskId;
@@ -128,6 +130,27 @@ pub fn hash(key: &[u8]) -> u64 {
     }
     hash
 }
+
+/// [`hash`] for tables of the standard library.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = hash(bytes) ^ self.0.rotate_left(29);
+    }
+
+    fn write_usize(&mut self, _length: usize) {
+        // The length of a key, which `hash` takes in as well.
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// A table of keys. Its order means nothing: nobody may iterate over it for more than a sum.
+pub(crate) type KeyMap<V> = HashMap<Box<[u8]>, V, BuildHasherDefault<KeyHasher>>;
 
 /// From when to when the sources of a run have records: set while they are in use, by whoever directs the run.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! that the hash of its key picks. What is preloaded are the task's keys in order of appearance, `updates_per_key`
 //! times over, so that every record of the file finds its key in the state.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use assignor::TaskId;
 
-use super::{Records, Source, Sources, Span, hash};
+use super::{KeyMap, Records, Source, Sources, Span, hash};
 use crate::clock::Time;
 use crate::error::SourceError;
 
@@ -99,7 +99,7 @@ impl RecordedSources {
 struct Loader {
     recordings: Vec<Recording>,
     /// Each task's keys and their numbers.
-    known: Vec<HashMap<Box<[u8]>, u32>>,
+    known: Vec<KeyMap<u32>>,
     first: Option<u64>,
     latest: u64,
 }
@@ -107,7 +107,7 @@ struct Loader {
 impl Loader {
     fn new(tasks: usize) -> Self {
         let recordings = (0..tasks).map(|_| Recording::default()).collect();
-        Self { recordings, known: vec![HashMap::new(); tasks], first: None, latest: 0 }
+        Self { recordings, known: vec![KeyMap::default(); tasks], first: None, latest: 0 }
     }
 
     fn line(&mut self, line: &str, may_be_header: bool) -> Result<(), String> {

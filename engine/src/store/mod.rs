@@ -71,7 +71,7 @@ pub type SortedEntries<'a> = dyn Iterator<Item = (&'a [u8], Option<&'a [u8]>)> +
 
 /// State as a processor sees it.
 pub trait ReadState: fmt::Debug {
-    /// Visits the values of `keys`, in their order: index and value.
+    /// Visits the values of `keys`, each once: index in `keys`, and value.
     ///
     /// # Errors
     ///

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use assignor::TaskId;
 
+use super::cache::{Cache, CommitOptions};
 use super::processor::Processor;
 use super::turn::ActiveTask;
 use crate::error::{Error, StoreError};
@@ -112,7 +113,19 @@ pub fn resume(parts: Parts, fenced: Fenced, sources: &dyn Sources) -> Result<Act
         replay.step(u64::MAX)?;
     }
     let store = replay.into_store();
-    let source = sources.open(&task, store.checkpoint().resume.source_offset)?;
-    let (records, batch) = (Records::default(), BatchBuilder::default());
-    Ok(ActiveTask { task, epoch: fenced.epoch, log, store, source, processor, records, batch })
+    let checkpoint = store.checkpoint();
+    let source = sources.open(&task, checkpoint.resume.source_offset)?;
+    Ok(ActiveTask {
+        task,
+        epoch: fenced.epoch,
+        log,
+        store,
+        source,
+        processor,
+        records: Records::default(),
+        batch: BatchBuilder::default(),
+        cache: Cache::default(),
+        checkpoint,
+        commit: CommitOptions::default(),
+    })
 }

@@ -1,14 +1,15 @@
-//! One turn of a task: poll, process, append one batch, write one store batch.
+//! One turn of a task: poll, process, append one batch, write to the store.
 //!
-//! The batch carries the updates and where to resume, the store write carries the changelog position: whatever
-//! happens in between, a successor that replays the log to its end and resumes the source where the log says has
-//! applied every record exactly once.
+//! The batch carries the updates and where to resume, a store write carries the changelog position: whatever happens
+//! in between, a successor that replays the log to its end and resumes the source where the log says has applied
+//! every record exactly once. So the updates of a few turns may go into the store together (see [`CommitOptions`]).
 
 use std::fmt;
 use std::sync::Arc;
 
 use assignor::TaskId;
 
+use super::cache::{Cache, Cached, CommitOptions, commit};
 use super::processor::Processor;
 use crate::clock::Time;
 use crate::error::{Error, LogError};
@@ -26,7 +27,7 @@ pub enum Step {
     Process,
     /// Appends the updates to the log.
     Append,
-    /// Writes them to the store.
+    /// Hands them to the store, which has them written at the next commit.
     StoreWrite,
 }
 
@@ -40,7 +41,8 @@ impl Step {
 pub enum When {
     /// Before anything of it is done.
     Before,
-    /// With a part of it done. A store write has no parts: it is as if it had been tried and lost.
+    /// With a part of it done: half of the records polled, updates made but not finished, a torn batch in the log's
+    /// file. A store write has no parts: it is as if it had been tried and lost.
     In,
     /// With all of it done.
     After,
@@ -72,7 +74,7 @@ impl Breaker for NeverBreaks {
 pub struct Turn {
     /// Source records applied; 0 where none was due, and then nothing was appended either.
     pub records: usize,
-    /// The changelog's end, which is where the store stands.
+    /// The changelog's end, up to which the state is known here.
     pub end: Offset,
 }
 
@@ -116,6 +118,10 @@ pub struct ActiveTask {
     pub(super) processor: Box<dyn Processor>,
     pub(super) records: Records,
     pub(super) batch: BatchBuilder,
+    /// Updates that the store may lack, and where it stands with them.
+    pub(super) cache: Cache,
+    pub(super) checkpoint: Checkpoint,
+    pub(super) commit: CommitOptions,
 }
 
 impl fmt::Debug for ActiveTask {
@@ -137,7 +143,7 @@ impl ActiveTask {
     pub fn turn(&mut self, now: Time, max_records: usize, breaker: &dyn Breaker) -> Result<Turn, TurnError> {
         self.poll(now, max_records, breaker)?;
         if self.records.is_empty() {
-            return Ok(Turn { records: 0, end: self.store.checkpoint().offset });
+            return Ok(Turn { records: 0, end: self.checkpoint.offset });
         }
         let resume = self.process(breaker)?;
         let end = self.append(breaker)?;
@@ -163,10 +169,15 @@ impl ActiveTask {
         self.epoch
     }
 
-    /// Where its store stands.
+    /// Where the task stands; its store may stand behind, by what waits for the next commit.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
-        self.store.checkpoint()
+        self.checkpoint
+    }
+
+    /// Sets when updates reach the store.
+    pub fn set_commit(&mut self, options: CommitOptions) {
+        self.commit = options;
     }
 
     /// When its next record is due; `None` if there are no more.
@@ -181,9 +192,11 @@ impl ActiveTask {
         self.source.backlog(now)
     }
 
-    /// Gives the task up; what is left is its store, at the end of what this owner appended.
+    /// Gives the task up; what is left is its store, at the end of what this owner appended. Should the last commit
+    /// fail, the store stands where it stood, which is a prefix of the log too.
     #[must_use]
-    pub fn into_store(self) -> Box<dyn Store> {
+    pub fn into_store(mut self) -> Box<dyn Store> {
+        drop(commit(&mut self.cache, &mut *self.store, self.checkpoint, self.commit));
         self.store
     }
 
@@ -203,9 +216,10 @@ impl ActiveTask {
     fn process(&mut self, breaker: &dyn Breaker) -> Result<Resume, TurnError> {
         self.check(breaker, Step::Process, When::Before)?;
         self.batch.clear();
-        self.processor.process(&self.records, &*self.store, &mut self.batch).map_err(Error::from)?;
+        let state = Cached { cache: &self.cache, store: &*self.store };
+        self.processor.process(&self.records, &state, &mut self.batch).map_err(Error::from)?;
         self.check(breaker, Step::Process, When::In)?;
-        let seen = self.store.checkpoint().resume.stream_time;
+        let seen = self.checkpoint.resume.stream_time;
         let stream_time = self.records.times.iter().copied().fold(seen, Time::max);
         let resume = Resume { source_offset: self.source.position(), stream_time, epoch: self.epoch };
         self.batch.finish(resume);
@@ -231,7 +245,12 @@ impl ActiveTask {
     fn write(&mut self, to: Checkpoint, breaker: &dyn Breaker) -> Result<(), TurnError> {
         self.check(breaker, Step::StoreWrite, When::Before)?;
         self.check(breaker, Step::StoreWrite, When::In)?;
-        self.store.write(&mut self.batch.updates(), to).map_err(Error::from)?;
+        self.cache.apply(self.batch.updates());
+        self.checkpoint = to;
+        let full = self.cache.memory() > self.commit.cache_bytes;
+        if full || self.cache.waiting() >= self.commit.updates {
+            commit(&mut self.cache, &mut *self.store, to, self.commit).map_err(Error::from)?;
+        }
         self.check(breaker, Step::StoreWrite, When::After)
     }
 
