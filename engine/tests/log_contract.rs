@@ -1,5 +1,7 @@
 //! The contract of every task log, run over the file form and the in-memory form alike.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use std::sync::Arc;
 
 use assignor::TaskId;

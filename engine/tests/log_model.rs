@@ -1,5 +1,7 @@
 //! Logs against a model: whatever is appended, fenced, torn and reopened, a reader sees exactly what was published.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
 //! A replay leaves the store a prefix of the log after every step, and the whole of it at the end, in bulk and in
 //! tailing, whatever the sizes of steps and memory.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,6 +1,8 @@
 //! Stores against a model: what is written and ingested is what is read, and a store that was dropped without being
 //! closed is exactly the changelog up to some earlier checkpoint.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use std::collections::BTreeMap;
 
 use assignor::TaskId;

@@ -1,5 +1,7 @@
 //! A task whose owner dies before, in or after any step of any turn ends with every record applied exactly once.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,5 +1,7 @@
 //! Results read back: compared, gated, reported; and refused where they are damaged or unlike.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use std::fs;

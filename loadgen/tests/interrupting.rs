@@ -1,4 +1,5 @@
 //! Ctrl-C: what was measured is kept and marked incomplete, exit code 130, no folder of state is left.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 #![cfg(unix)]
 
 mod common;

@@ -1,5 +1,7 @@
 //! What can be asked without running anything: list, help, schemas, completions.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use common::{assert_code, stdout, understudy};

@@ -1,5 +1,7 @@
 //! A small real run: what it writes is what independent readers read, and nothing else is left.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use std::fs::File;

@@ -1,5 +1,7 @@
 //! Unusable input: a message that names the place and the remedy, exit code 2, and nothing left behind.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use common::{assert_code, below, small, stderr, understudy};

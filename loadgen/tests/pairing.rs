@@ -1,5 +1,7 @@
 //! Equal seeds: both strategies meet the same arrivals and the same membership events.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use assignor::TaskId;

@@ -1,5 +1,7 @@
 //! `understudy trace`: exit 0 on every trace as it is, 1 with a task left out or moved, 2 with one doubled or unknown.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use std::path::{Path, PathBuf};
