@@ -1,10 +1,6 @@
 //! What can be asked without running anything: list, help, schemas, completions.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
-mod common;
-
-use common::{assert_code, stdout, understudy};
+use crate::common::{assert_code, stdout, understudy};
 use serde_json::Value;
 
 fn text(args: &[&str]) -> String {
@@ -48,7 +44,7 @@ fn every_built_in_scenario_is_valid_under_the_schema() {
     let schema: Value = serde_json::from_str(&text(&["schema", "scenario"])).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let texts = loadgen::scenario::BUILTINS.iter().map(|builtin| builtin.text);
-    for text in texts.chain([include_str!("scenarios/small.toml")]) {
+    for text in texts.chain([include_str!("small.toml")]) {
         let value: Value = toml::from_str(text).unwrap();
         let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?}");

@@ -1,5 +1,4 @@
 //! Runs the real program in a folder of its own.
-#![allow(dead_code, reason = "each test binary uses its part")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,42 +6,42 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// The program, to be started in `dir`.
-pub fn program(dir: &Path) -> Command {
+pub(crate) fn program(dir: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_understudy"));
     command.current_dir(dir).env("NO_COLOR", "1");
     command
 }
 
 /// Runs it in `dir` to its end.
-pub fn understudy(dir: &Path, args: &[&str]) -> Output {
+pub(crate) fn understudy(dir: &Path, args: &[&str]) -> Output {
     program(dir).args(args).output().expect("the program starts")
 }
 
 /// A folder with `small.toml` in it.
-pub fn small() -> TempDir {
+pub(crate) fn small() -> TempDir {
     let dir = TempDir::new().unwrap();
-    std::fs::write(dir.path().join("small.toml"), include_str!("../scenarios/small.toml")).unwrap();
+    std::fs::write(dir.path().join("small.toml"), include_str!("small.toml")).unwrap();
     dir
 }
 
 /// What it wrote to standard error.
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 /// What it wrote to standard output.
-pub fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 /// Ends the test with everything the program said unless it ended with `code`.
 #[track_caller]
-pub fn assert_code(output: &Output, code: i32) {
+pub(crate) fn assert_code(output: &Output, code: i32) {
     assert_eq!(output.status.code(), Some(code), "stderr:\n{}\nstdout:\n{}", stderr(output), stdout(output));
 }
 
 /// Every file and folder below `dir`, by path relative to it, sorted.
-pub fn below(dir: &Path) -> Vec<PathBuf> {
+pub(crate) fn below(dir: &Path) -> Vec<PathBuf> {
     fn walk(root: &Path, dir: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
@@ -59,6 +58,6 @@ pub fn below(dir: &Path) -> Vec<PathBuf> {
 }
 
 /// The `result.json` in `dir`.
-pub fn result(dir: &Path) -> serde_json::Value {
+pub(crate) fn result(dir: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(dir.join("result.json")).unwrap()).unwrap()
 }

@@ -1,12 +1,8 @@
 //! `understudy trace`: exit 0 on every trace as it is, 1 with a task left out or moved, 2 with one doubled or unknown.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{stderr, stdout, understudy};
+use crate::common::{stderr, stdout, understudy};
 
 fn traces() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assignor/traces");

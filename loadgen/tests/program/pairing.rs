@@ -1,18 +1,14 @@
 //! Equal seeds: both strategies meet the same arrivals and the same membership events.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
-mod common;
-
+use crate::common::{assert_code, result, small, understudy};
 use assignor::TaskId;
-use common::{assert_code, result, small, understudy};
 use engine::clock::Time;
 use engine::source::Records;
 use loadgen::scenario::{self, Plan};
 use loadgen::workload::{self, Workload};
 
 fn plan() -> Plan {
-    scenario::load(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenarios/small.toml"), &[]).unwrap()
+    scenario::load(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/small.toml"), &[]).unwrap()
 }
 
 /// Every arrival of a run that begins at `begin`: task, key, and intended time after the beginning.

@@ -1,14 +1,10 @@
 //! Ctrl-C: what was measured is kept and marked incomplete, exit code 130, no folder of state is left.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-#![cfg(unix)]
-
-mod common;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use common::{below, program, result, small};
+use crate::common::{below, program, result, small};
 
 /// Starts a run and waits until it has said a line with `part` in it.
 fn start_until(dir: &Path, args: &[&str], part: &str) -> Child {

@@ -1,10 +1,6 @@
 //! Unusable input: a message that names the place and the remedy, exit code 2, and nothing left behind.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
-mod common;
-
-use common::{assert_code, below, small, stderr, understudy};
+use crate::common::{assert_code, below, small, stderr, understudy};
 
 /// Each case: what is changed in `small.toml` (from, to), and what the message must contain.
 const FILES: &[(&str, &str, &[&str])] = &[

@@ -1,13 +1,9 @@
 //! Results read back: compared, gated, reported; and refused where they are damaged or unlike.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{assert_code, result, small, stderr, stdout, understudy};
+use crate::common::{assert_code, result, small, stderr, stdout, understudy};
 use serde_json::{Value, json};
 
 /// A real result in `dir/one`, and from it results of eight trials: `base`, `same`, and `slow`, whose pauses are half

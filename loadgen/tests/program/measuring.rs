@@ -1,14 +1,10 @@
 //! A small real run: what it writes is what independent readers read, and nothing else is left.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
-mod common;
-
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use common::{assert_code, below, result, small, stdout, understudy};
+use crate::common::{assert_code, below, result, small, stdout, understudy};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
