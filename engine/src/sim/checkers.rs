@@ -187,9 +187,8 @@ impl Checkers {
         let instances: BTreeMap<_, _> = view.members.iter().map(|m| (&m.id, &m.instance)).collect();
         for (member, assignment) in &plan.members {
             let held = view.members.iter().find(|m| m.id == *member);
-            let had = |task: &TaskId| {
-                held.is_some_and(|m| m.active.contains(task) || m.revoked.contains(task))
-            };
+            let had =
+                |task: &TaskId| held.is_some_and(|m| m.active.contains(task) || m.revoked.contains(task));
             for task in assignment.active.iter().filter(|t| !had(t)) {
                 self.moves += 1;
                 self.moved(task, member, &view, &instances);
@@ -223,7 +222,8 @@ impl Checkers {
             let home = instances.get(to);
             let at_home = instances.get(&giver.id) == home;
             // Workers of one instance share its copies: it may be another one's learner.
-            let is_ready = |(host, learned): &(MemberId, TaskId)| learned == task && instances.get(host) == home;
+            let is_ready =
+                |(host, learned): &(MemberId, TaskId)| learned == task && instances.get(host) == home;
             let ready = self.caught_up_then.iter().any(is_ready);
             if !at_home && !ready && !self.stateless.contains(task) {
                 let what = format!("{task} goes from {} to {to}, which has not caught up", giver.id);

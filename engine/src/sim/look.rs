@@ -19,7 +19,8 @@ impl World {
         let gap = self.now.since(before);
         self.outcome.longest_gap = self.outcome.longest_gap.max(gap);
         if let Some(limit) = self.gap_limit.filter(|limit| gap > *limit) {
-            self.check.violate(Check::AlwaysOwned, format!("{task} was not polled for {gap:?} (limit {limit:?})"));
+            self.check
+                .violate(Check::AlwaysOwned, format!("{task} was not polled for {gap:?} (limit {limit:?})"));
         }
     }
 

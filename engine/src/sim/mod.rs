@@ -77,9 +77,8 @@ impl fmt::Display for Failure {
 ///
 /// The first rule that it broke, boxed for its size.
 pub fn run(setup: &Setup) -> Result<Outcome, Box<Failure>> {
-    let fails = |violation, trail| {
-        Box::new(Failure { setup: setup.to_string(), seed: setup.seed, violation, trail })
-    };
+    let fails =
+        |violation, trail| Box::new(Failure { setup: setup.to_string(), seed: setup.seed, violation, trail });
     let strategy = setup.parse_strategy().map_err(|error| {
         let violation = Violation { check: Check::PlansAreValid, what: error.to_string() };
         fails(violation, Vec::new())

@@ -101,7 +101,12 @@ impl Node {
     }
 
     /// A worker takes a copy that has reached its fenced end.
-    pub(super) fn take(&mut self, member: &MemberId, task: &TaskId, fenced: Fenced) -> Option<Box<dyn Store>> {
+    pub(super) fn take(
+        &mut self,
+        member: &MemberId,
+        task: &TaskId,
+        fenced: Fenced,
+    ) -> Option<Box<dyn Store>> {
         let slot = self.slots.get_mut(task)?;
         if slot.holder != *member || slot.role != Role::Restored(fenced) {
             return None;
@@ -113,7 +118,12 @@ impl Node {
     }
 
     /// A worker gives a copy back.
-    pub(super) fn park(&mut self, member: &MemberId, task: &TaskId, store: Box<dyn Store>) -> Result<(), Error> {
+    pub(super) fn park(
+        &mut self,
+        member: &MemberId,
+        task: &TaskId,
+        store: Box<dyn Store>,
+    ) -> Result<(), Error> {
         let log = self.logs.of(task);
         let Some(slot) = self.slots.get_mut(task) else { return Ok(()) };
         slot.out = None;

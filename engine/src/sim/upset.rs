@@ -107,7 +107,8 @@ impl World {
             self.members_started += 1;
             MemberId::from(format!("S{}", self.members_started))
         });
-        let static_id = if self.setup.is_static { Some(id.unwrap_or_else(|| name.to_string())) } else { None };
+        let static_id =
+            if self.setup.is_static { Some(id.unwrap_or_else(|| name.to_string())) } else { None };
         let config = MemberConfig {
             id: name.clone(),
             instance: instance.clone(),

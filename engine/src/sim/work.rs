@@ -100,7 +100,8 @@ impl World {
         let forgets = self.seam_fault() == Some(SeamFault::ResumeForgotten);
         let Some(seat) = self.seats.get_mut(id) else { return Ok(()) };
         let Some(fenced) = seat.pending.get(task).copied() else { return Ok(()) };
-        let Some(store) = self.nodes.get_mut(&seat.instance).and_then(|node| node.take(id, task, fenced)) else {
+        let Some(store) = self.nodes.get_mut(&seat.instance).and_then(|node| node.take(id, task, fenced))
+        else {
             return Ok(());
         };
         seat.pending.remove(task);
@@ -140,7 +141,8 @@ impl World {
                 self.outcome.records += turn.records as u64;
                 let epoch = active.epoch();
                 if turn.records > 0 {
-                    self.trail.note(self.now, || format!("{id}: {task} turns {} to {}", turn.records, turn.end));
+                    self.trail
+                        .note(self.now, || format!("{id}: {task} turns {} to {}", turn.records, turn.end));
                 }
                 if epoch == self.logs.of(task).epoch() {
                     self.has_polled(task);

@@ -20,9 +20,7 @@ use crate::clock::Time;
 use crate::config::GroupConfig;
 use crate::error::Error;
 use crate::event::GroupEvent;
-use crate::group::message::{
-    Answer, Ask, CoordinatorEffect, CoordinatorEvent, MemberEvent, Reply, Request,
-};
+use crate::group::message::{Answer, Ask, CoordinatorEffect, CoordinatorEvent, MemberEvent, Reply, Request};
 use crate::group::{Coordinator, Fault};
 use crate::position::Incarnation;
 use crate::source::{KeyDistribution, Sources as _, SyntheticLoad, SyntheticSources};
@@ -341,9 +339,9 @@ impl World {
         }
         let Some(coordinator) = &mut self.coordinator else { return Ok(()) };
         let plan = match &event {
-            CoordinatorEvent::Received(Request { member, body: Ask::Sync { plan: Some(plan), .. }, .. }) => {
-                Some((member.clone(), plan.clone()))
-            }
+            CoordinatorEvent::Received(Request {
+                member, body: Ask::Sync { plan: Some(plan), .. }, ..
+            }) => Some((member.clone(), plan.clone())),
             _ => None,
         };
         self.outcome.steps += 1;
@@ -374,9 +372,15 @@ impl World {
         };
         for change in &plan.moves {
             let Move { task, change, from, to, reason } = change;
-            self.trail.note(self.now, || format!("{leader} plans: {task} {change:?} {from:?} to {to:?}, {reason:?}"));
+            self.trail.note(self.now, || {
+                format!("{leader} plans: {task} {change:?} {from:?} to {to:?}, {reason:?}")
+            });
         }
-        if plan.follow_up != FollowUp::None && self.random_crashes() && !self.is_calm() && self.random.once_in(8) {
+        if plan.follow_up != FollowUp::None
+            && self.random_crashes()
+            && !self.is_calm()
+            && self.random.once_in(8)
+        {
             let after = self.random.between(Duration::ZERO, self.beat() / 2);
             self.schedule.plan(self.now + after, Happening::StrikeLeader(leader.clone()));
         }

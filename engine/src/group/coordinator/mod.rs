@@ -300,7 +300,9 @@ impl Coordinator {
             FollowUp::Immediate => Some((now, Cause::FollowUp)),
             FollowUp::After(delay) => Some((now + delay, Cause::Probing)),
         };
-        let Phase::Completing { leader, .. } = std::mem::replace(&mut self.phase, Phase::Empty) else { return };
+        let Phase::Completing { leader, .. } = std::mem::replace(&mut self.phase, Phase::Empty) else {
+            return;
+        };
         self.phase = Phase::Stable { follow_up, leader };
         let (generation, causes) = (self.generation, std::mem::take(&mut self.causes));
         let balanced = plan.balanced;

@@ -286,7 +286,9 @@ impl Member {
 
     fn go_on(&mut self, now: Time, inventory: &dyn Inventory, out: &mut Vec<MemberEffect>) {
         let Phase::Stopping(then) = &self.phase else { return };
-        if self.held.is_stopping() && !(self.has(Fault::JoinBeforeStopped) && matches!(then, Then::Join { .. })) {
+        if self.held.is_stopping()
+            && !(self.has(Fault::JoinBeforeStopped) && matches!(then, Then::Join { .. }))
+        {
             return;
         }
         match then.clone() {
@@ -336,8 +338,7 @@ impl Member {
 
     /// Learners that have caught up, and whether it is time to say so.
     fn promote(&mut self, now: Time, inventory: &dyn Inventory, out: &mut Vec<MemberEffect>) {
-        let acceptable =
-            if self.has(Fault::ReadyTooSoon) { u64::MAX } else { self.conduct.acceptable_lag };
+        let acceptable = if self.has(Fault::ReadyTooSoon) { u64::MAX } else { self.conduct.acceptable_lag };
         self.held.look(acceptable, inventory, out);
         if !matches!(self.phase, Phase::Steady) {
             return;
