@@ -105,6 +105,31 @@ fn options() -> impl Strategy<Value = ReplayOptions> {
         .prop_map(|(chunk_bytes, bulk_bytes, helper)| ReplayOptions { chunk_bytes, bulk_bytes, helper })
 }
 
+#[test]
+fn a_replay_catches_up_with_a_log_that_grows_all_the_time() {
+    for bulk_bytes in [0, 2_000, u64::MAX] {
+        let task = TaskId::from("T1");
+        let log = MemLogs::default().log(&task).unwrap();
+        let epoch = log.fence(Claim::default()).unwrap().epoch;
+        let mut batch = BatchBuilder::default();
+        let mut append = || {
+            batch.clear();
+            batch.put(b"key", &[7; 100]);
+            batch.finish(Resume::default());
+            log.append(epoch, &batch).unwrap();
+        };
+        (0..100).for_each(|_| append());
+        let options = ReplayOptions { bulk_bytes, ..ReplayOptions::default() };
+        let store = MemStores::default().open(&task).unwrap();
+        let mut replay = Replay::new(Arc::clone(&log), store, options);
+        for _ in 0..10 {
+            append();
+            replay.step(10_000).unwrap();
+        }
+        assert_eq!(replay.lag(), 0, "{bulk_bytes}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

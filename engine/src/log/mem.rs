@@ -141,7 +141,11 @@ impl LogReader for MemReader {
         self.bytes = Arc::clone(&stored.bytes);
         drop(state);
         self.next += 1;
-        Ok(Some(Batch::decode(&self.bytes).expect("memory holds what was put into it")))
+        Batch::decode(&self.bytes).map(Some).map_err(|_| LogError::Damaged {
+            path: "(memory)".into(),
+            position: 0,
+            what: "memory does not hold what was put into it",
+        })
     }
 }
 

@@ -94,10 +94,10 @@ impl Replay {
         }
         let chunk = self.chunk.get_or_insert_with(|| Chunk::new(self.store.checkpoint()));
         let mut progress = chunk.read(&mut **reader, max_bytes, &self.options)?;
-        if progress.at_end && progress.records == 0 {
-            if let Some(last) = self.chunk.take() {
-                last.ingest(&*self.log, &mut *self.store, &self.options)?;
-            }
+        // Not when nothing is left to read: a busy owner appends all the time.
+        let caught_up = progress.at_end;
+        if let Some(last) = self.chunk.take_if(|_| caught_up) {
+            last.ingest(&*self.log, &mut *self.store, &self.options)?;
         }
         progress.at_end &= self.chunk.is_none();
         Ok(progress)
