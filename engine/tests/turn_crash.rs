@@ -145,17 +145,21 @@ fn logs_reopened_after_each_crash_lose_nothing_either() {
 
 #[test]
 fn a_fenced_owner_stops_having_changed_nothing() {
-    let (logs, stores, other) = (MemLogs::default(), MemStores::default(), MemStores::default());
-    let sources = sources(0);
-    let mut zombie = take_over(&logs, &stores, &sources, 1);
-    zombie.turn(Time(SECOND / 2), 100, &NeverBreaks).unwrap();
-    let mut heir = take_over(&logs, &other, &sources, 2);
-    let end = logs.log(&task()).unwrap().end();
-    let at = zombie.checkpoint();
-    assert!(matches!(zombie.turn(Time(SECOND), 100, &NeverBreaks), Err(TurnError::Fenced { .. })));
-    assert_eq!((logs.log(&task()).unwrap().end(), zombie.checkpoint()), (end, at));
-    assert!(run(&mut heir, &NeverBreaks));
-    assert!(audit(&task(), &sources, &*heir.into_store()).unwrap().passed());
+    let folder = tempfile::tempdir().unwrap();
+    let files = FileLogs::new(folder.path(), LogOptions::default());
+    for logs in [&files as &dyn LogDirectory, &MemLogs::default()] {
+        let (stores, other) = (MemStores::default(), MemStores::default());
+        let sources = sources(0);
+        let mut zombie = take_over(logs, &stores, &sources, 1);
+        zombie.turn(Time(SECOND / 2), 100, &NeverBreaks).unwrap();
+        let mut heir = take_over(logs, &other, &sources, 2);
+        let end = logs.log(&task()).unwrap().end();
+        let at = zombie.checkpoint();
+        assert!(matches!(zombie.turn(Time(SECOND), 100, &NeverBreaks), Err(TurnError::Fenced { .. })));
+        assert_eq!((logs.log(&task()).unwrap().end(), zombie.checkpoint()), (end, at));
+        assert!(run(&mut heir, &NeverBreaks));
+        assert!(audit(&task(), &sources, &*heir.into_store()).unwrap().passed());
+    }
 }
 
 #[test]
