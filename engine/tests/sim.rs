@@ -1,4 +1,4 @@
-//! The simulator over many seeds, one crash before every step, and the planted faults that show that it would find
+//! The simulator over many seeds, one crash before any step, and the planted faults that show that it would find
 //! something if there were something to find.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
@@ -47,7 +47,10 @@ fn two_thousand_seeds() {
     for profile in [Profile::Kafka, Profile::Tight] {
         for strategy in strategies(profile) {
             let is_this = |s: &&Setup| s.profile == profile && s.strategy == strategy;
-            assert!(setups.iter().filter(is_this).count() > 20, "{strategy} under {profile:?} is hardly tried");
+            assert!(
+                setups.iter().filter(is_this).count() > 20,
+                "{strategy} under {profile:?} is hardly tried"
+            );
         }
     }
     let results = run_all(&setups);
@@ -63,15 +66,19 @@ fn two_thousand_seeds() {
 #[test]
 fn one_seed_is_one_run() {
     for seed in [1, 2, 3] {
-        let setup = Setup { trail: true, planted: Some(Planted::Seam(SeamFault::ResumeForgotten)), ..Setup::of_seed(seed) };
+        let setup = Setup {
+            trail: true,
+            planted: Some(Planted::Seam(SeamFault::ResumeForgotten)),
+            ..Setup::of_seed(seed)
+        };
         assert_eq!(run(&setup), run(&setup));
     }
 }
 
-/// A crash of any one member before any step, under `learner`: no task is without an owner for longer than a session,
-/// a rebalance and the replay. The coordinator too is crashed before each of its steps.
+/// A crash of any one member before a step, under `learner`: no task is without an owner for longer than a session,
+/// a rebalance and the replay. The coordinator too is crashed before steps of its own.
 #[test]
-fn one_crash_before_every_step() {
+fn one_crash_before_any_step() {
     let mut setups = Vec::new();
     for profile in [Profile::Kafka, Profile::Tight] {
         let learners = strategies(profile).into_iter().filter(|s| s.starts_with("learner"));
@@ -92,8 +99,8 @@ fn one_crash_before_every_step() {
             let upset_for = setup(0, false).upset_for;
             let share = upset_for.as_secs_f64() / whole.lasted.as_secs_f64();
             let steps = |all: u64| (all as f64 * share) as u64;
-            // Every step of the first strategy's run, a spread over the others'.
-            let stride = |all: u64| if n == 0 { 7 } else { (all / 60).max(1) };
+            // One step in thirteen of the first strategy's run, forty of each other's: kinds of steps come round again.
+            let stride = |all: u64| if n == 0 { 13 } else { (all / 40).max(1) };
             let (members, coordinators) = (steps(whole.steps), steps(whole.coordinator_steps));
             setups.extend((1..members).step_by(stride(members) as usize).map(|s| setup(s, false)));
             setups.extend((1..coordinators).step_by(stride(coordinators) as usize).map(|s| setup(s, true)));
@@ -138,14 +145,18 @@ fn planted_faults_are_found() {
 /// The checkers whose rule a fault breaks.
 fn expected(fault: &str) -> &'static [Check] {
     use Check::{
-        AwayTakesNothing, BalancedAndQuiet, FencesAscend, NoOldEpoch, NothingLostOrDoubled, OneWriterPerEpoch,
-        OwnershipMovesSafely, PlansAreValid, ReadyBeforeHandOver,
+        AwayTakesNothing, BalancedAndQuiet, FencesAscend, NoOldEpoch, NothingLostOrDoubled,
+        OneWriterPerEpoch, OwnershipMovesSafely, PlansAreValid, ReadyBeforeHandOver,
     };
     match fault {
         "StaleJoinAccepted" => &[OwnershipMovesSafely, BalancedAndQuiet],
         "StalePlanAccepted" => &[PlansAreValid, OwnershipMovesSafely, AwayTakesNothing],
-        "StaleAssignmentAccepted" => &[OwnershipMovesSafely, BalancedAndQuiet, OneWriterPerEpoch],
-        "JoinBeforeStopped" | "KeepsWhatItLost" | "AwayForgotten" => &[OwnershipMovesSafely],
+        // It claims what it has lost: twice, or beside the new owner.
+        "StaleAssignmentAccepted" => {
+            &[PlansAreValid, OwnershipMovesSafely, BalancedAndQuiet, OneWriterPerEpoch]
+        }
+        "KeepsWhatItLost" => &[OwnershipMovesSafely, ReadyBeforeHandOver],
+        "JoinBeforeStopped" | "AwayForgotten" => &[OwnershipMovesSafely],
         "ReadyTooSoon" => &[ReadyBeforeHandOver],
         "AwayUnseen" => &[AwayTakesNothing],
         "FollowUpLostWithLeader" | "FollowUpForgotten" | "SessionsNeverEnd" => &[BalancedAndQuiet],
