@@ -309,7 +309,7 @@ fn by_event(input: &RunInput<'_>, pauses: &[Pause]) -> Vec<EventMetrics> {
             _ => None,
         })
         .collect();
-    let intervals = input.latency.per_interval();
+    let late = service::Late::new(input, pauses);
     scripted
         .iter()
         .enumerate()
@@ -321,7 +321,7 @@ fn by_event(input: &RunInput<'_>, pauses: &[Pause]) -> Vec<EventMetrics> {
                 action,
                 members: members.to_vec(),
                 task_pause_ms: TaskPauses::of(&own),
-                recovery_ms: service::recovery_us(input, &intervals, at_us, until_us).map(ms),
+                recovery_ms: late.recovery_us(at_us, until_us).map(ms),
                 time_to_balance_ms: balance::time_to_balance_us(input, pauses, at_us, action, members)
                     .map(ms),
             }

@@ -1,11 +1,14 @@
 //! Metrics of what the records felt: recovery, delayed records, and the cost to the tasks that stayed in place.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{RunInput, balance};
 use crate::histogram::{self, merge, ms};
-use crate::latency::{Distribution, INTERVAL_US, IntervalSummary, interval_of};
+use crate::latency::{Distribution, INTERVAL_US, interval_of};
+use crate::pause::Pause;
 
 /// What the tasks that never moved paid while others did, by intended arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -66,31 +69,45 @@ pub(super) fn delayed_records(input: &RunInput<'_>) -> u64 {
     input.latency.counts.window_late + never
 }
 
-/// From an event to the end of the last 100 ms interval, before the next event, whose 99th percentile was over the
-/// SLO: 0 if there was none; `None` if latency never came back (the last interval that served anything was over, or
-/// records were left over).
-pub(super) fn recovery_us(
-    input: &RunInput<'_>,
-    intervals: &[IntervalSummary],
-    at_us: i64,
-    until_us: Option<i64>,
-) -> Option<u64> {
-    let slo_ms = ms(input.latency.slo_us);
-    let after = intervals
-        .iter()
-        .filter(|interval| interval.index >= interval_of(at_us))
-        .filter(|interval| until_us.is_none_or(|until_us| interval.index < interval_of(until_us)));
-    let mut last_over = None;
-    let mut last_served = None;
-    for interval in after {
-        last_served = Some(interval.index);
-        if interval.latency_ms.p99 > slo_ms {
-            last_over = Some(interval.index);
+/// The 100 ms intervals in which service was not as it should be, and the last one that is known of.
+pub(super) struct Late {
+    intervals: BTreeSet<i64>,
+    last: i64,
+    /// Whether records were left over: service was late to the end and beyond.
+    left_over: bool,
+}
+
+impl Late {
+    /// An interval is late if the 99th percentile of what was served in it was over the SLO, or if a task had then been
+    /// paused for longer than that: its records are late already, though none has been served yet to show it.
+    pub(super) fn new(input: &RunInput<'_>, pauses: &[Pause]) -> Self {
+        let slo_us = input.latency.slo_us;
+        let served = input.latency.per_interval();
+        let over = served.iter().filter(|interval| interval.latency_ms.p99 > ms(slo_us));
+        let mut intervals: BTreeSet<i64> = over.map(|interval| interval.index).collect();
+        for pause in pauses.iter().filter(|pause| pause.us() > slo_us) {
+            let late_us = pause.start_us.saturating_add_unsigned(slo_us);
+            intervals.extend(interval_of(late_us)..=interval_of(pause.end_us));
         }
+        let last_served = served.last().map_or(0, |interval| interval.index);
+        let left_over = input.undrained > 0 || pauses.iter().any(|pause| pause.censored);
+        Late { intervals, last: last_served, left_over }
     }
-    let left_over = until_us.is_none() && input.undrained > 0;
-    if left_over || (last_over.is_some() && last_over == last_served) {
-        return None;
+
+    /// From an event to the end of the last late interval before the next event; if that one is still late when the
+    /// next event comes, to the end of the late intervals in a row. 0 if there was none; `None` if service was late to
+    /// the end of the run.
+    pub(super) fn recovery_us(&self, at_us: i64, until_us: Option<i64>) -> Option<u64> {
+        let until = until_us.map_or(i64::MAX, interval_of);
+        let Some(mut last) = self.intervals.range(interval_of(at_us)..until).next_back().copied() else {
+            return Some(0).filter(|_| until_us.is_some() || !self.left_over);
+        };
+        if last + 1 == until {
+            while self.intervals.contains(&(last + 1)) {
+                last += 1;
+            }
+        }
+        let to_the_end = last >= self.last || (until_us.is_none() && self.left_over);
+        (!to_the_end).then(|| u64::try_from((last + 1) * INTERVAL_US - at_us).unwrap_or(0))
     }
-    Some(last_over.map_or(0, |index| u64::try_from((index + 1) * INTERVAL_US - at_us).unwrap_or(0)))
 }
