@@ -40,13 +40,15 @@ impl Changelog {
         // A bijection of the next power of two, applied until it lands below `keys`.
         let mask = self.keys.next_power_of_two() - 1;
         let salt = mix(self.seed ^ mix(round));
+        // A shift by nothing would map everything to 0.
+        let shift = (mask.count_ones() / 2).max(1);
         let mut index = nth;
         loop {
             index = (index ^ salt) & mask;
             index = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
-            index ^= index >> (mask.count_ones() / 2);
+            index ^= index >> shift;
             index = index.wrapping_mul(0xd6e8_feb8_6659_fd93) & mask;
-            index ^= index >> (mask.count_ones() / 2);
+            index ^= index >> shift;
             if index < self.keys {
                 return index;
             }
