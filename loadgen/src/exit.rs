@@ -56,8 +56,20 @@ fn show(error: &anyhow::Error) {
     match error.downcast_ref::<loadgen::scenario::Mistakes>() {
         // Already a whole diagnostic.
         Some(mistakes) => complain(&mistakes.render(styled(&io::stderr()))),
-        None => complain(&format!("error: {error:#}")),
+        None => complain(&format!("error: {}", told(error))),
     }
+}
+
+/// An error with its causes, each once: some say their cause themselves.
+fn told(error: &anyhow::Error) -> String {
+    error.chain().fold(String::new(), |told, cause| {
+        let cause = cause.to_string();
+        match (told.is_empty(), told.contains(&cause)) {
+            (true, _) => cause,
+            (false, true) => told,
+            (false, false) => format!("{told}: {cause}"),
+        }
+    })
 }
 
 /// Whether escape sequences belong on this stream.

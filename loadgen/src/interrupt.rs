@@ -11,6 +11,9 @@ use crate::exit;
 /// The folder of state that must not outlive the program.
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 
+/// Each attempt at removing a folder takes away what was made since the last.
+const ATTEMPTS: usize = 20;
+
 /// Catches interrupts and termination from now on.
 pub(crate) fn install() -> anyhow::Result<Arc<Stop>> {
     let stop = Arc::new(Stop::default());
@@ -18,8 +21,7 @@ pub(crate) fn install() -> anyhow::Result<Arc<Stop>> {
     ctrlc::set_handler(move || {
         if asked.request() {
             if let Some(folder) = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                // The run still writes there; what can't be removed is left, and said nothing about.
-                drop(std::fs::remove_dir_all(folder));
+                remove(&folder);
             }
             std::process::exit(130);
         }
@@ -27,6 +29,16 @@ pub(crate) fn install() -> anyhow::Result<Arc<Stop>> {
     })
     .context("interrupts can't be caught")?;
     Ok(stop)
+}
+
+/// Removes a folder in which others are still making files.
+fn remove(folder: &Path) {
+    for _ in 0..ATTEMPTS {
+        if std::fs::remove_dir_all(folder).is_ok() || !folder.exists() {
+            return;
+        }
+    }
+    exit::complain(&format!("state is left in {}", folder.display()));
 }
 
 /// While this lives, a second interrupt removes the folder.

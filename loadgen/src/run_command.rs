@@ -14,6 +14,7 @@ use loadgen::stop::Stop;
 use loadgen::workload::Workload;
 use loadgen::{strategies, wall};
 use results::report::text::{self, Style};
+use results::report::units;
 use results::schema::{RunFile, SCHEMA};
 
 use crate::cli::RunArgs;
@@ -95,12 +96,12 @@ fn check_space(plan: &Plan, dir: &Path) -> Result<(), Failure> {
     let need = plan.preload_bytes().saturating_mul(COPIES);
     match disk(dir) {
         Some(disk) if disk.free_bytes < need => Err(Failure::Unusable(anyhow!(
-            "scenario {} needs about {:.1} GB of disk, and {} has {:.1} GB free; choose another disk with --out, or \
+            "scenario {} needs about {} of disk, and {} has {} free; choose another disk with --out, or \
              lower state.keys, state.value_bytes or state.updates_per_key",
             plan.name,
-            need as f64 / 1e9,
+            units::bytes(need as f64),
             dir.display(),
-            disk.free_bytes as f64 / 1e9,
+            units::bytes(disk.free_bytes as f64),
         ))),
         _ => Ok(()),
     }

@@ -42,8 +42,8 @@ fn a_run_writes_files_that_independent_readers_read() {
     assert_eq!(result["scenario"]["state"]["keys"], 2_000);
     for run in result["runs"].as_array().unwrap() {
         assert_eq!(run["audit"]["passed"], true, "{run}");
-        // Preloaded, and 2.3 s of load.
-        assert_eq!(run["audit"]["applied"], 3 * 2_000 + 2_300 * 2, "{}", run["audit"]);
+        // Preloaded, and 2.3 s of 3,000 records/s: a whole number a task, so no phase matters.
+        assert_eq!(run["audit"]["applied"], 3 * 2_000 + 6_900, "{}", run["audit"]);
         assert_eq!(run["audit"]["stale_appends"], 0);
         assert!(run["metrics"]["service_latency_ms"]["p50"].as_f64().unwrap() > 0.0);
         assert_eq!(
