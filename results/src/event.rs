@@ -137,7 +137,8 @@ pub enum What {
         /// Why.
         cause: Cause,
     },
-    /// No worker can poll the task from now on: a pause begins (if none is open).
+    /// No worker can poll the task from now on: a pause begins, if none is open. Only of a task that was being polled:
+    /// a new owner that loses it before its first poll shows in the next assignment, or in its own loss.
     TaskStopped {
         /// The task.
         task: String,
@@ -177,7 +178,7 @@ pub enum What {
         /// Their bytes.
         bytes: u64,
     },
-    /// The first poll of the task by a worker of this epoch: its pause ends.
+    /// The first poll of the task by a worker of this epoch, or by one that is back from a stall: its pause ends.
     TaskPolled {
         /// The task.
         task: String,

@@ -1,8 +1,6 @@
 //! The terminal report: its numbers, its width, its colours, and the headline.
 
-mod common;
-
-use common::script::Script;
+use crate::script::Script;
 use results::report::text::{Style, render};
 use results::schema::{Audit, Run, RunFile, SCHEMA};
 

@@ -1,8 +1,6 @@
 //! `result.json`: the schema describes what is written, and what is read back is what was written.
 
-mod common;
-
-use common::script::Script;
+use crate::script::Script;
 use results::environment::Environment;
 use results::read::{ReadError, read};
 use results::schema::{RunFile, SCHEMA, json_schema};

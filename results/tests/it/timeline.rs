@@ -1,8 +1,6 @@
 //! The timeline puts latencies, pauses, events and samples on one axis, and writes them as CSV.
 
-mod common;
-
-use common::script::Script;
+use crate::script::Script;
 use results::pause::pauses;
 use results::phase::Phase;
 use results::timeline::{self, Sample};

@@ -1,10 +1,8 @@
 //! The worked examples of `docs/metrics.md`: what the page says is what the program computes.
 
-mod common;
+use crate::script::Script;
 
-use common::script::Script;
-
-const PAGE: &str = include_str!("../../docs/metrics.md");
+const PAGE: &str = include_str!("../../../docs/metrics.md");
 
 /// The page's examples: the heading they stand under, and the text of the fenced block.
 fn examples() -> Vec<(String, String)> {

@@ -1,8 +1,6 @@
 //! Sweeps: the keys that differ are found, and a table for each shows what they do.
 
-mod common;
-
-use common::script::Script;
+use crate::script::Script;
 use results::report::{sweep_table, text::Style};
 use results::schema::{Run, RunFile, SCHEMA};
 use results::sweep::sweeps;

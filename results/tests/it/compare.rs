@@ -1,8 +1,6 @@
 //! Comparisons and gates over made-up trials, from pairing to the exit code's question.
 
-mod common;
-
-use common::script::Script;
+use crate::script::Script;
 use results::compare::{self, CompareError, Named, Verdict};
 use results::environment::Environment;
 use results::gate::{self, Gate, GateError, Limit, Outcome};
