@@ -13,6 +13,7 @@ pub(crate) fn place(group: &Group<'_>, seats: &mut [Seat]) -> bool {
     let mut even = true;
     for stateful in [true, false] {
         let mut scales = Scales::new(group, 1, Tie::NameOnly, &[]);
+        scales.open_receivers();
         for task in group.tasks_of_kind(stateful) {
             if group.owner(task).is_some_and(|owner| group.members[owner].away) {
                 // An away member keeps its tasks: nobody else starts them.

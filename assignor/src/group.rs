@@ -4,7 +4,7 @@
 //! places in vectors, so that "ties: lowest id" is "ties: lower place" and no planner hashes or compares a name.
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 
 use crate::ids::{InstanceId, TaskId};
 use crate::meter;
@@ -77,10 +77,12 @@ impl<'v> Group<'v> {
         if let Some(member) = members.iter().find(|member| member.capacity == 0) {
             return Err(ViewError::NoCapacity(member.id.clone()));
         }
-        let mut instances: Vec<&InstanceId> = members.iter().map(|member| &member.instance).collect();
+        // Instances are few compared with the members that name them: each is found once before they are sorted.
+        let named: Names<'_, InstanceId, ()> = members.iter().map(|member| (&member.instance, ())).collect();
+        let mut instances: Vec<&InstanceId> = named.into_keys().collect();
         instances.sort();
-        instances.dedup();
-        meter::count_sort(members.len());
+        meter::count_sort(instances.len());
+        meter::count(members.len());
         let instance_place = places(instances.iter().copied());
         let instance_of: Vec<usize> = members.iter().map(|member| instance_place[&member.instance]).collect();
         let mut workers = vec![Vec::new(); instances.len()];
@@ -106,7 +108,7 @@ impl<'v> Group<'v> {
         Ok(group)
     }
 
-    fn read_members(&mut self, places: &HashMap<&TaskId, usize>) -> Result<(), ViewError> {
+    fn read_members(&mut self, places: &Names<'_, TaskId, usize>) -> Result<(), ViewError> {
         let mut claims = vec![Strongest::default(); self.tasks.len()];
         let mut last_named_by = vec![usize::MAX; self.tasks.len()];
         for (place, member) in self.members.clone().into_iter().enumerate() {
@@ -159,8 +161,8 @@ impl<'v> Group<'v> {
     fn read_stored(
         &mut self,
         view: &GroupView,
-        tasks: &HashMap<&TaskId, usize>,
-        instances: &HashMap<&InstanceId, usize>,
+        tasks: &Names<'_, TaskId, usize>,
+        instances: &Names<'_, InstanceId, usize>,
     ) {
         for stored in &view.stored {
             let Some(&at) = instances.get(&stored.instance) else { continue };
@@ -259,6 +261,32 @@ fn repeated<'v, T, K: PartialEq>(sorted: &[&'v T], id: impl Fn(&T) -> &K) -> Opt
     sorted.windows(2).find(|pair| id(pair[0]) == id(pair[1])).map(|pair| pair[0])
 }
 
-fn places<'v, K: Eq + Hash>(ids: impl Iterator<Item = &'v K>) -> HashMap<&'v K, usize> {
+/// Look-ups by name. Nothing is ever taken from one of these in its own order.
+type Names<'v, K, V> = HashMap<&'v K, V, BuildHasherDefault<NameHasher>>;
+
+fn places<'v, K: Eq + Hash>(ids: impl Iterator<Item = &'v K>) -> Names<'v, K, usize> {
     ids.enumerate().map(|(place, id)| (id, place)).collect()
+}
+
+/// Fowler, Noll and Vo's hash (FNV-1a) with a final mix: names are short and come from the application itself, so
+/// that speed counts for more than resistance to chosen names.
+struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        let mixed = (self.0 ^ (self.0 >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^ (mixed >> 29)
+    }
 }

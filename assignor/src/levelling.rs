@@ -79,6 +79,9 @@ impl<'a, 'v> Levelling<'a, 'v> {
         lag: impl Fn(usize) -> Option<u64>,
     ) -> Self {
         let members = group.members.len();
+        let mut scales = scales;
+        scales.open_receivers();
+        scales.open_donors();
         let mut gifts = vec![Vec::new(); members];
         let mut unready: Vec<Vec<Unready>> = vec![Vec::new(); members];
         let mut droppable: BTreeMap<(usize, usize), Vec<Unready>> = BTreeMap::new();
@@ -167,17 +170,15 @@ impl<'a, 'v> Levelling<'a, 'v> {
         if self.order == GiftOrder::GivenUpFirst {
             return;
         }
-        self.order = GiftOrder::GivenUpFirst;
         for &member in &self.group.workers[instance] {
             let gifts = std::mem::take(&mut self.gifts[member]).into_vec();
             meter::count(gifts.len());
             self.gifts[member] = gifts
                 .into_iter()
                 .filter(|&Reverse((_, _, task))| targets.target[task] == Some(member))
-                .map(|Reverse((_, _, task))| gift(self.group, self.order, task))
+                .map(|Reverse((_, _, task))| gift(self.group, GiftOrder::GivenUpFirst, task))
                 .collect();
         }
-        self.order = GiftOrder::SmallestState;
     }
 
     /// Moves the target of a task that counts at its present target to `receiver`.

@@ -40,22 +40,31 @@ pub(crate) struct Beam {
     nodes: Vec<Node>,
     factor: i64,
     tie: Tie,
-    receivers: Tournament<(Ratio, Ratio)>,
-    donors: Tournament<Reverse<(Ratio, Ratio)>>,
+    /// The trees are grown when they are first needed, over loads that are counted by then. Without a tree, as for a
+    /// single node, the nodes are looked through.
+    receivers: Option<Tournament<(Ratio, Ratio)>>,
+    donors: Option<Tournament<Reverse<(Ratio, Ratio)>>>,
 }
 
 impl Beam {
     fn new(nodes: Vec<Node>, factor: i64, tie: Tie) -> Self {
-        let mut beam = Self {
-            receivers: Tournament::new(Vec::new()),
-            donors: Tournament::new(Vec::new()),
-            nodes,
-            factor,
-            tie,
-        };
-        beam.receivers = Tournament::new((0..beam.nodes.len()).map(|n| beam.receiver_key(n)).collect());
-        beam.donors = Tournament::new((0..beam.nodes.len()).map(|n| beam.donor_key(n)).collect());
-        beam
+        Self { nodes, factor, tie, receivers: None, donors: None }
+    }
+
+    /// From here on the receiver is found in logarithmic time.
+    pub(crate) fn open_receivers(&mut self) {
+        if self.nodes.len() > 1 && self.receivers.is_none() {
+            let keys = (0..self.nodes.len()).map(|node| self.receiver_key(node)).collect();
+            self.receivers = Some(Tournament::new(keys));
+        }
+    }
+
+    /// From here on the donor is, too.
+    pub(crate) fn open_donors(&mut self) {
+        if self.nodes.len() > 1 && self.donors.is_none() {
+            let keys = (0..self.nodes.len()).map(|node| self.donor_key(node)).collect();
+            self.donors = Some(Tournament::new(keys));
+        }
     }
 
     pub(crate) fn add(&mut self, node: usize, load: i64, bytes: i64) {
@@ -67,24 +76,50 @@ impl Beam {
     }
 
     fn refresh(&mut self, node: usize) {
-        self.receivers.set(node, self.receiver_key(node));
-        self.donors.set(node, self.donor_key(node));
+        self.set_receiver(node, self.receiver_key(node));
+        self.set_donor(node, self.donor_key(node));
+    }
+
+    fn set_receiver(&mut self, node: usize, key: Option<(Ratio, Ratio)>) {
+        if let Some(tree) = &mut self.receivers {
+            tree.set(node, key);
+        }
+    }
+
+    fn set_donor(&mut self, node: usize, key: Option<Reverse<(Ratio, Ratio)>>) {
+        if let Some(tree) = &mut self.donors {
+            tree.set(node, key);
+        }
+    }
+
+    fn best_receiver(&self) -> Option<usize> {
+        match &self.receivers {
+            Some(tree) => tree.best(),
+            None => least(self.nodes.len(), |node| self.receiver_key(node)),
+        }
+    }
+
+    fn best_donor(&self) -> Option<usize> {
+        match &self.donors {
+            Some(tree) => tree.best(),
+            None => least(self.nodes.len(), |node| self.donor_key(node)),
+        }
     }
 
     /// Takes a node out of the donors until its load changes.
     pub(crate) fn pass_over(&mut self, node: usize) {
         self.nodes[node].passed_over = true;
-        self.donors.set(node, None);
+        self.set_donor(node, None);
     }
 
     /// Takes a node out of the receivers until its load changes or it is refreshed.
     pub(crate) fn skip_receiver(&mut self, node: usize) {
-        self.receivers.set(node, None);
+        self.set_receiver(node, None);
     }
 
     /// Takes a skipped receiver back in.
     pub(crate) fn refresh_receiver(&mut self, node: usize) {
-        self.receivers.set(node, self.receiver_key(node));
+        self.set_receiver(node, self.receiver_key(node));
     }
 
     /// Takes the passed-over donors back in.
@@ -137,7 +172,7 @@ impl Beam {
 
     /// The receiver that holds a copy, of those that are as good as the best; else the best.
     fn receiver(&self, holders: impl Iterator<Item = usize>) -> Option<usize> {
-        let best = self.receivers.best()?;
+        let best = self.best_receiver()?;
         let room = self.room(best);
         let mut looked_at = 0;
         let holder = holders
@@ -150,9 +185,15 @@ impl Beam {
 
     /// The donor and the receiver between which a move would improve the balance.
     pub(crate) fn improvement(&self) -> Option<(usize, usize)> {
-        let (donor, receiver) = (self.donors.best()?, self.receivers.best()?);
+        let (donor, receiver) = (self.best_donor()?, self.best_receiver()?);
         (self.room(receiver) <= self.surplus(donor)).then_some((donor, receiver))
     }
+}
+
+/// The node with the least key; of equal ones the lowest.
+fn least<K: Ord>(nodes: usize, key: impl Fn(usize) -> Option<K>) -> Option<usize> {
+    meter::count(nodes);
+    (0..nodes).filter_map(|node| Some((key(node)?, node))).min().map(|(_, node)| node)
 }
 
 /// Both levels of one kind of load, kept in step.
@@ -189,6 +230,20 @@ impl Scales {
             workers.push(Beam::new(nodes, factor, tie));
         }
         Self { seats, instances: Beam::new(instances, factor, tie), workers }
+    }
+
+    /// Ready to find receivers, once what is there has been counted.
+    pub(crate) fn open_receivers(&mut self) {
+        self.beams().for_each(Beam::open_receivers);
+    }
+
+    /// Ready to find donors as well, once everything has been placed.
+    pub(crate) fn open_donors(&mut self) {
+        self.beams().for_each(Beam::open_donors);
+    }
+
+    fn beams(&mut self) -> impl Iterator<Item = &mut Beam> {
+        std::iter::once(&mut self.instances).chain(&mut self.workers)
     }
 
     /// Changes a member's load; without effect for one that is closed.

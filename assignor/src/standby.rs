@@ -104,7 +104,7 @@ impl<'a, 'v> Hosts<'a, 'v> {
     }
 
     /// The emptiest worker of an instance, if one is open.
-    pub(crate) fn worker(&self, instance: usize) -> Option<usize> {
+    pub(crate) fn worker(&mut self, instance: usize) -> Option<usize> {
         self.workers[instance].best().map(|place| self.group.workers[instance][place])
     }
 

@@ -27,6 +27,7 @@ pub(crate) fn place(group: &Group<'_>, factor: u32, stateful: &[i64], seats: &mu
             scales.add(owner, 1, 0);
         }
     }
+    scales.open_receivers();
     let mut homes = Homes::new(group, |member| scales.load(member));
     let leavers = |task: &usize| group.owner(*task).is_some_and(|owner| group.members[owner].leaving);
     let owned_by_leavers: Vec<usize> = group.tasks_of_kind(false).filter(leavers).collect();

@@ -30,6 +30,7 @@ pub(crate) fn place(group: &Group<'_>, seats: &mut [Seat]) -> Outcome {
             scales.add(owner, 1, 0);
         }
     }
+    scales.open_receivers();
     let mut owned = vec![0; group.members.len()];
     targets.owner.iter().flatten().for_each(|&owner| owned[owner] += 1);
     let mut homes = Homes::new(group, |member| owned[member]);

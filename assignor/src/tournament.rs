@@ -4,6 +4,8 @@
 //! tree of winners does both in ⌈log₂ n⌉ comparisons without allocating, and settles ties by the lower place, which
 //! is natural order of names, so that the answer never depends on the history of the tree.
 
+use std::cmp::Ordering;
+
 use crate::meter;
 
 const NOBODY: u32 = u32::MAX;
@@ -58,7 +60,7 @@ impl<K: Ord> Tournament<K> {
     fn play(&mut self, node: usize) {
         let (left, right) = (self.winners[2 * node], self.winners[2 * node + 1]);
         self.winners[node] = match (self.key(left), self.key(right)) {
-            (Some(l), Some(r)) if r < l => right,
+            (Some(l), Some(r)) if r.cmp(l) == Ordering::Less => right,
             (None, _) => right,
             _ => left,
         };

@@ -1,3 +1,4 @@
 //! Seeded inputs of the benches.
 
 pub mod changelogs;
+pub mod groups;

@@ -71,6 +71,7 @@ impl Copies {
                 scales.instances.add(instance, 1, 0);
             }
         }
+        open(&mut scales);
         let mut skipped = Vec::new();
         while let Some((donor, receiver)) = scales.instances.improvement() {
             meter::count(by_instance[donor].len());
@@ -129,6 +130,7 @@ pub(super) fn is_kept_away(group: &Group<'_>, task: usize) -> bool {
 
 /// Where capacities differ, dealing is uneven: the fullest gives its lowest task to the emptiest while that helps.
 fn even_out(scales: &mut Scales, active: &mut [Option<usize>]) {
+    open(scales);
     if scales.instances.improvement().is_none() {
         return;
     }
@@ -146,4 +148,10 @@ fn even_out(scales: &mut Scales, active: &mut [Option<usize>]) {
         scales.instances.add(donor, -1, 0);
         scales.instances.add(receiver, 1, 0);
     }
+}
+
+/// Only instances even out here.
+fn open(scales: &mut Scales) {
+    scales.instances.open_receivers();
+    scales.instances.open_donors();
 }

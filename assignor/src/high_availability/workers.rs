@@ -87,6 +87,7 @@ fn actives(group: &Group<'_>, copies: &Copies, stateful: bool) -> Targets {
             None => homeless.push((task, instance)),
         }
     }
+    scales.open_receivers();
     for (task, instance) in homeless {
         let worker = scales.worker(group, instance, &crate::scales::Copies::default());
         if let Some(worker) = worker {

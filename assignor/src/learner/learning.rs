@@ -70,6 +70,7 @@ impl<'a, 'v> Desk<'a, 'v> {
                 scales.add(active, 1, 0);
             }
         }
+        scales.open_receivers();
         let under_way = learners.iter().flatten().count();
         let budget =
             strategy.max_learners.map_or(usize::MAX, |most| (most as usize).saturating_sub(under_way));
