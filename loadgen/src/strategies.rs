@@ -14,7 +14,7 @@ pub enum StrategyError {
         /// What was written.
         text: String,
         /// What is wrong with it.
-        source: OptionError,
+        source: Box<OptionError>,
     },
     /// One strategy twice: their results would have one name.
     #[error("--strategy names {0} twice")]
@@ -38,7 +38,7 @@ pub fn parse(lists: &[String]) -> Result<Vec<Arc<dyn Strategy>>, StrategyError> 
     let mut strategies: Vec<Arc<dyn Strategy>> = Vec::new();
     for text in lists.iter().map(|list| split(list)).collect::<Result<Vec<_>, _>>()?.concat() {
         let strategy = assignor::parse(text)
-            .map_err(|source| StrategyError::Unusable { text: text.to_owned(), source })?;
+            .map_err(|source| StrategyError::Unusable { text: text.to_owned(), source: Box::new(source) })?;
         if strategies.iter().any(|other| other.name() == strategy.name()) {
             return Err(StrategyError::Twice(strategy.name()));
         }

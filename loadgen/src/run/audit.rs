@@ -2,8 +2,8 @@
 //! rule that nobody appends under an old epoch.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use assignor::TaskId;
 use engine::audit::{self, Audit};
@@ -64,7 +64,7 @@ pub(super) fn run(
             });
         }
     });
-    let outcome = found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())?;
+    let outcome = found.into_inner().unwrap_or_else(PoisonError::into_inner)?;
     Ok(Outcome { complete: finals.len() == plan.tasks as usize, ..outcome })
 }
 

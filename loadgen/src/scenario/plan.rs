@@ -170,10 +170,7 @@ pub(super) fn read(name: &str, home: &Path, root: &Node, mistakes: &mut Vec<Mist
 }
 
 /// Into a narrower type; the keys' own bounds are far below its greatest value.
-fn narrow<T: TryFrom<u64>>(number: u64) -> T
-where
-    T: Default,
-{
+fn narrow<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
 }
 
@@ -198,14 +195,14 @@ fn load(reader: &mut Reader<'_>, home: &Path) -> (Load, Duration) {
         Some(file) => Load::Recorded { file: home.join(file) },
         None => Load::Synthetic { rate: reader.get(&keys::RATE), keys: reader.get(&keys::LOAD_KEYS) },
     };
-    if let (Load::Recorded { file }, Some(at)) = (&load, reader.place(&keys::FILE).cloned()) {
-        if let Err(error) = std::fs::File::open(file) {
-            let title = format!("the recorded load {} can't be read: {error}", file.display());
-            reader.mistake(
-                Mistake::at(&at, title)
-                    .hint("a path is relative to the scenario file, or with --set to this folder"),
-            );
-        }
+    if let (Load::Recorded { file }, Some(at)) = (&load, reader.place(&keys::FILE).cloned())
+        && let Err(error) = std::fs::File::open(file)
+    {
+        let title = format!("the recorded load {} can't be read: {error}", file.display());
+        reader.mistake(
+            Mistake::at(&at, title)
+                .hint("a path is relative to the scenario file, or with --set to this folder"),
+        );
     }
     (load, slo)
 }
@@ -261,16 +258,16 @@ impl Plan {
     fn oddities(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let workers: u64 = self.instances.iter().map(|of| u64::from(of.count) * u64::from(of.workers)).sum();
-        if let (Load::Synthetic { rate, .. }, Some(each)) = (&self.load, self.capacity.worker_rate) {
-            if *rate > each * workers {
-                notes.push(format!(
-                    "load.rate is {} records/s, but {workers} workers of {} records/s serve only {}: the backlog \
-                     will grow from the start",
-                    grouped(*rate),
-                    grouped(each),
-                    grouped(each * workers),
-                ));
-            }
+        if let (Load::Synthetic { rate, .. }, Some(each)) = (&self.load, self.capacity.worker_rate)
+            && *rate > each * workers
+        {
+            notes.push(format!(
+                "load.rate is {} records/s, but {workers} workers of {} records/s serve only {}: the backlog will \
+                 grow from the start",
+                grouped(*rate),
+                grouped(each),
+                grouped(each * workers),
+            ));
         }
         notes
     }
