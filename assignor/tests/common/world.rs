@@ -21,13 +21,15 @@ pub(crate) struct World {
     /// How often a task changed owner.
     pub(crate) moves: u64,
     next_member: usize,
+    /// Who was in the group at the last round, whether leaving or away.
+    membership: Vec<(MemberId, bool, bool)>,
 }
 
 impl World {
     pub(crate) fn new(strategy: Arc<dyn Strategy>, tasks: Vec<Task>) -> Self {
         let view = GroupView { tasks, ..GroupView::default() };
         let (told, owner) = (BTreeMap::new(), BTreeMap::new());
-        Self { strategy, view, told, generation: 0, owner, moves: 0, next_member: 1 }
+        Self { strategy, view, told, generation: 0, owner, moves: 0, next_member: 1, membership: Vec::new() }
     }
 
     /// A member starts, in an instance of its own (0) or in one of those that share their workers.
@@ -101,6 +103,7 @@ impl World {
         assert_eq!(validate(&self.view, &plan), Ok(()), "{context}: {:#?}", self.view);
         self.same_in_any_order(&plan, random, context);
         self.nobody_restores_what_another_runs(&plan, context);
+        self.learners_are_kept_while_wanted(&plan, context);
         self.generation += 1;
         for member in self.view.members.iter_mut().filter(|member| !member.away) {
             let told = plan.members[&member.id].clone();
@@ -139,6 +142,28 @@ impl World {
         }
         let fresh_leader = assignor::parse(&self.strategy.name()).unwrap();
         assert_eq!(fresh_leader.plan(&view).as_ref(), Ok(plan), "{context}: the order matters");
+    }
+
+    /// Under `learner`, while nobody comes or goes, what is being learned goes on being learned until it is handed
+    /// over. (That learners are dropped when they are not wanted, a group at rest shows: it has none.)
+    fn learners_are_kept_while_wanted(&mut self, plan: &Plan, context: &str) {
+        let members = self.view.members.iter();
+        let membership: Vec<_> =
+            members.map(|member| (member.id.clone(), member.leaving, member.away)).collect();
+        let unchanged = std::mem::replace(&mut self.membership, membership) == self.membership;
+        if !unchanged || !self.strategy.name().starts_with("learner") {
+            return;
+        }
+        for member in &self.view.members {
+            for learner in &member.learners {
+                let goes_on = plan.members[&member.id].learning.contains(&learner.task);
+                let mut neighbours =
+                    self.view.members.iter().filter(|other| other.instance == member.instance);
+                let handed_over =
+                    neighbours.any(|other| plan.members[&other.id].active.contains(&learner.task));
+                assert!(goes_on || handed_over, "{context}: {} stops learning {}", member.id, learner.task);
+            }
+        }
     }
 
     /// Under `learner`, no task with a living owner goes to a member that would have to restore.
