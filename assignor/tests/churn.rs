@@ -1,6 +1,8 @@
 //! Seeded churn over every strategy: whatever happens and overlaps, each answer is valid and the same for any leader,
 //! the group settles, is then balanced, and stands still.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use assignor::{FollowUp, Task};
@@ -72,7 +74,7 @@ fn event(world: &mut World, random: &mut Random, spice: Spice) {
 
 fn story(strategy: &str, seed: u64, spice: Spice) {
     let mut random = Random(seed);
-    let mut world = World::new(assignor::parse(strategy).unwrap(), tasks(&mut random));
+    let mut world = World::new(assignor::parse(strategy).expect("a strategy"), tasks(&mut random));
     for _ in 0..random.between(1, 4) {
         join(&mut world, &mut random, spice);
     }

@@ -1,5 +1,7 @@
 //! How planning grows with the group: operations are counted, so no clock and no machine can spoil the test.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use assignor::{GroupView, meter};
@@ -19,7 +21,7 @@ fn after_one_join(tasks: usize) -> GroupView {
 }
 
 fn operations(strategy: &str, view: &GroupView) -> u64 {
-    let strategy = assignor::parse(strategy).unwrap();
+    let strategy = assignor::parse(strategy).expect("a strategy");
     let (plan, operations) = meter::counted(|| strategy.plan(view));
     assert!(plan.is_ok());
     operations

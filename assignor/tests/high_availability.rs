@@ -1,5 +1,7 @@
 //! What Kafka Streams' own assignor answers: its cases, its convergence test, and what having no memory costs.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use assignor::balance::{Seat, minimum_moves};
@@ -149,7 +151,7 @@ impl Harness {
 
     fn round(&mut self) -> Plan {
         give_all_up(&mut self.view);
-        let plan = self.strategy.plan(&self.view).unwrap();
+        let plan = self.strategy.plan(&self.view).expect("a view that a group can be in");
         assert_eq!(validate(&self.view, &plan), Ok(()));
         self.moves += plan.moves.iter().filter(|step| step.change == Change::Active).count();
         for member in &mut self.view.members {
@@ -197,7 +199,7 @@ fn v1_settles_in_six_rounds() {
 fn assert_even(harness: &Harness, context: &str) {
     let spread = |count: &dyn Fn(&MemberView) -> usize| {
         let counts: Vec<usize> = harness.view.members.iter().map(count).collect();
-        counts.iter().max().unwrap() - counts.iter().min().unwrap()
+        counts.iter().max().expect("a member") - counts.iter().min().expect("a member")
     };
     assert!(spread(&|member| member.active.len()) <= 1, "{context}: actives");
     let is_stateful = |name: &&assignor::TaskId| name.as_str().starts_with("1_");

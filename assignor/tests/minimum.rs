@@ -1,6 +1,8 @@
 //! An event that meets a balanced, quiet group moves exactly what balance needs: the count comes from the closed
 //! formula, not from the planner.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod common;
 
 use std::sync::Arc;
@@ -69,7 +71,8 @@ fn any_single_join_leave_or_crash_moves_the_minimum() {
 }
 
 fn forecast(strategy: &str, members: usize, event: Event) -> Forecast {
-    settle(&dealt(450, members), &[event], &*assignor::parse(strategy).unwrap()).unwrap()
+    settle(&dealt(450, members), &[event], &*assignor::parse(strategy).expect("a strategy"))
+        .expect("an event that can happen")
 }
 
 /// The first case: 450 tasks on 10 members, one more, one less.

@@ -99,7 +99,7 @@ impl World {
     /// One rebalance, checked.
     pub(crate) fn round(&mut self, random: &mut Random, context: &str) -> Plan {
         self.give_up();
-        let plan = self.strategy.plan(&self.view).unwrap();
+        let plan = self.strategy.plan(&self.view).expect("a view that a group can be in");
         assert_eq!(validate(&self.view, &plan), Ok(()), "{context}: {:#?}", self.view);
         self.same_in_any_order(&plan, random, context);
         self.nobody_restores_what_another_runs(&plan, context);
@@ -140,7 +140,7 @@ impl World {
             random.shuffle(&mut member.learners);
             random.shuffle(&mut member.standbys);
         }
-        let fresh_leader = assignor::parse(&self.strategy.name()).unwrap();
+        let fresh_leader = assignor::parse(&self.strategy.name()).expect("a name that can be read back");
         assert_eq!(fresh_leader.plan(&view).as_ref(), Ok(plan), "{context}: the order matters");
     }
 
