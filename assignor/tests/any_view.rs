@@ -1,8 +1,6 @@
 //! Whatever a view says, a strategy answers or tells what is wrong with it: it never panics, and what it answers is
 //! valid. Views that no group could be in are included on purpose.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 mod common;
 
 use assignor::{

@@ -1,8 +1,6 @@
 //! Seeded churn over every strategy: whatever happens and overlaps, each answer is valid and the same for any leader,
 //! the group settles, is then balanced, and stands still.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 mod common;
 
 use assignor::{FollowUp, Task};

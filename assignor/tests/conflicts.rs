@@ -1,7 +1,5 @@
 //! Conflicting claims are settled, never fatal.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 mod common;
 
 use assignor::{Change, FollowUp, GroupView, Learner, Reason, Strategy, validate};

@@ -1,7 +1,5 @@
 //! How planning grows with the group: operations are counted, so no clock and no machine can spoil the test.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 mod common;
 
 use assignor::{GroupView, meter};

@@ -1,7 +1,5 @@
 //! What Kafka Streams' own assignor answers: its cases, its convergence test, and what having no memory costs.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 mod common;
 
 use assignor::balance::{Seat, minimum_moves};

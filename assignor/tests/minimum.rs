@@ -1,8 +1,6 @@
 //! An event that meets a balanced, quiet group moves exactly what balance needs: the count comes from the closed
 //! formula, not from the planner.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 mod common;
 
 use std::sync::Arc;

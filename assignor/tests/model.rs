@@ -7,8 +7,6 @@
 //!
 //! Without the test harness, so that the number of states is always printed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 #[path = "model/faults.rs"]
 mod faults;
 #[path = "model/group.rs"]

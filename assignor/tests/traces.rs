@@ -1,7 +1,5 @@
 //! The proposal's stories hold, and break where they are changed.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
-
 use std::collections::BTreeSet;
 
 use assignor::trace::{Place, Story, TraceFault, replay};
