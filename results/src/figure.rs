@@ -117,8 +117,8 @@ pub const FIGURES: &[Figure] = figures![
     "rebalances.by_cause.timeout", "rebalances by timeout", Count, Lower, |r| by_cause(r, Cause::Timeout);
     "restore.records", "records replayed", Count, Lower, |r| Some(r.metrics.restore.records as f64);
     "restore.bytes", "bytes replayed", Bytes, Lower, |r| Some(r.metrics.restore.bytes as f64);
-    "restore.records_per_s", "restore records/s", RecordsPerSecond, Higher, |r| replay(r, r.metrics.restore.records_per_s);
-    "restore.mb_per_s", "restore MB/s", MbPerSecond, Higher, |r| replay(r, r.metrics.restore.mb_per_s);
+    "restore.records_per_s", "restore rate", RecordsPerSecond, Higher, |r| replay(r, r.metrics.restore.records_per_s);
+    "restore.mb_per_s", "restore throughput", MbPerSecond, Higher, |r| replay(r, r.metrics.restore.mb_per_s);
     "restore.share_of_ceiling", "restore over RocksDB ceiling", Ratio, Higher, |r| r.metrics.restore.share_of_ceiling;
     "restore.discarded_bytes", "bytes replayed for nothing", Bytes, Lower, |r| Some(r.metrics.restore.discarded_bytes as f64);
     "moves.actual", "moves", Count, Lower, |r| Some(r.metrics.moves.actual as f64);

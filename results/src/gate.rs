@@ -141,11 +141,14 @@ impl Verdict {
                 }
                 _ => format!("exceeded, but chance alone may do that (p = {:.4})", self.p),
             },
-            Outcome::TooFew => format!(
-                "exceeded, but {} paired trials can't tell that from chance; {} can",
-                self.row.values.len(),
-                self.pairs_needed
-            ),
+            Outcome::TooFew => {
+                let pairs = self.row.values.len();
+                let trials = if pairs == 1 { "trial" } else { "trials" };
+                format!(
+                    "exceeded, but {pairs} paired {trials} can't tell that from chance; {} can",
+                    self.pairs_needed
+                )
+            }
         }
     }
 }

@@ -62,7 +62,10 @@ pub(super) fn gate_cells(verdict: &Verdict) -> [String; 7] {
         show(verdict.limit),
         format!("{} {}", ratio(row.estimate.ratio), interval(row.estimate.interval)).trim_end().to_owned(),
         row.noise_floor.map_or_else(|| "unknown".to_owned(), |floor| format!("{:.1} %", floor * 100.0)),
-        format!("{}: {}", outcome(verdict.outcome), verdict.explain()),
+        match verdict.outcome {
+            Outcome::Passed => outcome(Outcome::Passed).to_owned(),
+            other => format!("{}: {}", outcome(other), verdict.explain()),
+        },
     ]
 }
 

@@ -28,8 +28,11 @@ pub fn headline(result: &RunFile) -> Option<String> {
         format!("{} paused no task, {} did {figures}", best.0, worst.0)
     } else {
         let times = worst.1 / best.1;
-        let part =
-            if times >= 1.95 { format!("1/{times:.0} of") } else { format!("{:.0} % of", 100.0 / times) };
+        let part = if times >= 1.95 {
+            format!("1/{} of", units::grouped(times.round() as u64))
+        } else {
+            format!("{:.0} % of", 100.0 / times)
+        };
         format!("{}'s longest pause is {part} {}'s {figures}", best.0, worst.0)
     })
 }

@@ -8,7 +8,7 @@ use crate::schema::{Audit, Run, RunFile};
 pub(super) type CellOf = fn(&[&Run]) -> String;
 
 /// The table, from top to bottom. An indented label continues the one above it.
-pub(super) const ROWS: [(&str, CellOf); 18] = [
+pub(super) const ROWS: [(&str, CellOf); 17] = [
     ("task pauses", pauses),
     ("  longest pause", |runs| show("task_pause_ms.max", runs)),
     ("  all together", |runs| show("task_pause_ms.sum", runs)),
@@ -22,8 +22,7 @@ pub(super) const ROWS: [(&str, CellOf); 18] = [
     ("delayed records", |runs| show("delayed_records", runs)),
     ("recovery", |runs| within_run("recovery_ms", runs)),
     ("rebalances", rebalances),
-    ("restore records/s", |runs| show("restore.records_per_s", runs)),
-    ("restore MB/s", |runs| show("restore.mb_per_s", runs)),
+    ("restore", restore),
     ("moves", moves),
     ("time to balance", |runs| within_run("time_to_balance_ms", runs)),
     (AUDIT, audit),
@@ -92,6 +91,13 @@ fn rebalances(runs: &[&Run]) -> String {
         text.push_str(&causes.join(", "));
     }
     text
+}
+
+fn restore(runs: &[&Run]) -> String {
+    match median("restore.records_per_s", runs) {
+        None => "–".to_owned(),
+        Some(_) => format!("{}, {}", show("restore.records_per_s", runs), show("restore.mb_per_s", runs)),
+    }
 }
 
 fn moves(runs: &[&Run]) -> String {

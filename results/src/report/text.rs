@@ -53,7 +53,8 @@ fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
         let trials = if runs.len() > 1 { format!("\nmedian of {}", runs.len()) } else { String::new() };
         // A blank after each comma lets a long list of options wrap.
         let name = strategy.replace(',', ", ");
-        header.push(Cell::new(format!("{name}{trials}")).add_attribute(Attribute::Bold));
+        let heading = Cell::new(format!("{name}{trials}")).add_attribute(Attribute::Bold);
+        header.push(heading.set_alignment(CellAlignment::Right));
     }
     table.set_header(header);
     for (label, cell) in rows::ROWS {

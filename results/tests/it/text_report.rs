@@ -50,28 +50,27 @@ fn one_trial_each() {
     let expected = "\
 Scale up a running application
 
-─────────────────────────────────────────────────────────
-                     eager              learner
-═════════════════════════════════════════════════════════
- task pauses         2 (1 given back)                  1
-   longest pause               2.08 s            52.0 ms
-   all together                2.58 s            52.0 ms
-   median pause                499 ms            52.0 ms
-   most of it for      restore (80 %)     restore (79 %)
- stop the world                499 ms               0 ms
- latency p50                  1.00 ms            1.00 ms
- latency p99                   1.68 s            2.00 ms
- latency p99.9                 2.04 s            14.0 ms
- latency max                   2.08 s            54.0 ms
- delayed records                2,031                  3
- recovery                      2.10 s             100 ms
- rebalances                 1: join 1          1: join 1
- restore records/s   1.00 M records/s   1.00 M records/s
- restore MB/s                116 MB/s           116 MB/s
- moves                  1 (minimum 1)      1 (minimum 1)
- time to balance               2.08 s            53.0 ms
- audit                         passed             passed
-─────────────────────────────────────────────────────────
+────────────────────────────────────────────────────────────────────────────
+                                         eager                      learner
+════════════════════════════════════════════════════════════════════════════
+ task pauses                  2 (1 given back)                            1
+   longest pause                        2.08 s                      52.0 ms
+   all together                         2.58 s                      52.0 ms
+   median pause                         499 ms                      52.0 ms
+   most of it for               restore (80 %)               restore (79 %)
+ stop the world                         499 ms                         0 ms
+ latency p50                           1.00 ms                      1.00 ms
+ latency p99                            1.68 s                      2.00 ms
+ latency p99.9                          2.04 s                      14.0 ms
+ latency max                            2.08 s                      54.0 ms
+ delayed records                         2,031                            3
+ recovery                               2.10 s                       100 ms
+ rebalances                          1: join 1                    1: join 1
+ restore            1.00 M records/s, 116 MB/s   1.00 M records/s, 116 MB/s
+ moves                           1 (minimum 1)                1 (minimum 1)
+ time to balance                        2.08 s                      53.0 ms
+ audit                                  passed                       passed
+────────────────────────────────────────────────────────────────────────────
 
 learner's longest pause is 1/40 of eager's (52.0 ms against 2.08 s)
 ";
