@@ -129,7 +129,7 @@ impl Checkers {
         self.owners.retain(|_, (owner, _)| owner != member);
     }
 
-    /// A process is no longer in the group.
+    /// A process has ended.
     pub(super) fn out(&mut self, member: &MemberId) {
         self.replaced(member);
         self.caught_up.retain(|(host, _)| host != member);
@@ -167,7 +167,8 @@ impl Checkers {
                 self.formed = std::mem::take(&mut self.joined);
                 self.caught_up_then.clone_from(&self.caught_up);
             }
-            GroupEvent::MemberGone { member, .. } => self.out(member),
+            // It may not have heard, and a new coordinator takes it for what it says it is.
+            GroupEvent::MemberGone { member, .. } => self.replaced(member),
             GroupEvent::Completed { balanced, .. } => {
                 self.rebalances += 1;
                 self.balanced = *balanced;

@@ -66,7 +66,10 @@ impl World {
                 self.check.runs(&task, actor);
                 self.command(id, Command::TakeOver { task, claim });
             }
-            MemberEffect::Learn { task } => self.copy(id, &task, Role::Learner),
+            MemberEffect::Learn { task } => {
+                self.check.closed(id, &task);
+                self.copy(id, &task, Role::Learner);
+            }
             MemberEffect::StandBy { task } => self.copy(id, &task, Role::Standby),
             MemberEffect::Close { task, .. } => {
                 self.check.closed(id, &task);

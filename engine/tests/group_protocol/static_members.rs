@@ -45,9 +45,20 @@ fn a_return_under_another_name_causes_no_rebalance() {
 #[test]
 fn of_two_with_one_id_the_older_is_fenced() {
     let mut group = stable(&GroupConfig::tight(), "learner");
-    group.start_as("S4", "I4", Some("S2"), 1);
+    group.start_as("S4", "S2", Some("S2"), 1);
     group.pass(secs(5));
     group.expect("");
+    assert_eq!(group.seat("S2").exit, Some(Exit::Fenced));
+    group.assert_each_task_runs_once();
+}
+
+/// What it would be given back was planned for the instance that it was on (found by the simulator).
+#[test]
+fn a_return_on_another_instance_is_planned_for() {
+    let mut group = stable(&GroupConfig::tight(), "learner");
+    group.start_as("S4", "I4", Some("S2"), 1);
+    group.pass(secs(5));
+    assert!(group.take_log().contains("2 completed: join"));
     assert_eq!(group.seat("S2").exit, Some(Exit::Fenced));
     group.assert_each_task_runs_once();
 }

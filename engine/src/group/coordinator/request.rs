@@ -201,6 +201,8 @@ impl Coordinator {
             self.refuse(holder.clone(), record.stamp, Refusal::FencedStaticId, out);
         }
         let wants_out = join.leaving;
+        // What it would be given back was planned for the instance that it was on.
+        let has_moved = join.instance != record.instance;
         record.take_over(member.clone(), stamp, join);
         record.heard = now;
         match &self.phase {
@@ -218,7 +220,7 @@ impl Coordinator {
                 self.observe_join(member, out);
                 self.begin(now, out);
             }
-            Phase::Completing { .. } | Phase::Stable { .. } if !record.joined && !wants_out => {
+            Phase::Completing { .. } | Phase::Stable { .. } if !record.joined && !wants_out && !has_moved => {
                 record.sync = Sync::Due;
                 record.sync_by = now + self.config.sync_timeout;
                 self.roster.insert(record);
@@ -226,6 +228,7 @@ impl Coordinator {
             }
             _ => {
                 record.joined = true;
+                record.sync = Sync::Outside;
                 self.roster.insert(record);
                 self.want(if wants_out { Cause::Leaving } else { Cause::Join });
                 self.observe_join(member, out);
