@@ -82,7 +82,7 @@ Examples:
   understudy run scale-up --set load.file=words.csv    play a recorded load
 
 A recorded load has lines of time,key,bytes (seconds, text, number). From any text, each word a key:
-  tr -s '[:space:]' '\\n' < book.txt | tr -d , | awk 'NF { printf \"%.4f,%s,%d\\n\", n++ / 10000, $1, length($1) }'";
+  tr -s '[:space:]' '\\n' < book.txt | tr -d , | awk 'NF { printf \"%.4f,%s,%d\\n\", NR / 10000, $1, length($1) }'";
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]

@@ -135,6 +135,9 @@ fn describe(state: &State, glance: &Glance) -> String {
     } else if let Some(done) = glance.done {
         text.push_str(&format!(" {:.0}%", done * 100.0));
     }
+    if stage == Stage::Settle && glance.members > 0 {
+        text.push_str(&format!(" · {} tasks run, {} are restored", glance.running, glance.replays.len()));
+    }
     if matches!(stage, Stage::WarmUp | Stage::Measure | Stage::Drain) {
         text.push_str(&format!(
             " · {}/s · backlog {} · p99 {} · {} tasks on {} workers",

@@ -75,12 +75,18 @@ fn folder(args: &RunArgs, plan: &Plan, started: std::time::SystemTime) -> PathBu
 
 /// Reads a recorded load once, so that a broken line is found before anything starts. Says what is odd about it.
 fn check_load(plan: &Plan) -> Result<Option<String>, Failure> {
-    if matches!(plan.load, Load::Synthetic { .. }) {
-        return Ok(None);
-    }
+    let Load::Recorded { file } = &plan.load else { return Ok(None) };
     let workload = Workload::new(plan, 0).map_err(Failure::unusable)?;
+    let (records, lasts) = workload.extent().unwrap_or_default();
+    if records == 0 {
+        return Err(Failure::Unusable(anyhow!(
+            "{} has no records: a recorded load has lines of time,key,bytes; `understudy run --help` shows how to make \
+             one",
+            file.display()
+        )));
+    }
     let run = plan.warm_up + plan.duration;
-    Ok(workload.lasts().filter(|lasts| *lasts < run).map(|lasts| {
+    Ok((lasts < run).then(|| {
         format!(
             "the recorded load lasts {:.1}s, the run {:.1}s: nothing arrives after it",
             lasts.as_secs_f64(),

@@ -51,12 +51,15 @@ impl Workload {
         }
     }
 
-    /// How long a recorded load lasts.
+    /// Records of a recorded load, and how long it lasts.
     #[must_use]
-    pub fn lasts(&self) -> Option<Duration> {
+    pub fn extent(&self) -> Option<(u64, Duration)> {
         match self {
             Self::Synthetic(_) => None,
-            Self::Recorded(sources) => Some(Duration::from_nanos(sources.extent().1)),
+            Self::Recorded(sources) => {
+                let (records, nanos) = sources.extent();
+                Some((records, Duration::from_nanos(nanos)))
+            }
         }
     }
 

@@ -157,12 +157,17 @@ fn one_unusable_scenario_of_two_keeps_both_from_starting() {
 }
 
 #[test]
-fn a_broken_line_of_a_recorded_load_is_named() {
+fn a_broken_or_empty_recorded_load_is_named() {
     let dir = small();
     std::fs::write(dir.path().join("load.csv"), "time,key,bytes\n0.1,a,1\n0.2,b\n").unwrap();
     let output =
         understudy(dir.path(), &["run", "small.toml", "--set", "load.file=load.csv", "--out", "out"]);
     assert_code(&output, 2);
     assert!(stderr(&output).contains("load.csv:3"), "{}", stderr(&output));
+    std::fs::write(dir.path().join("load.csv"), "time,key,bytes\n").unwrap();
+    let output =
+        understudy(dir.path(), &["run", "small.toml", "--set", "load.file=load.csv", "--out", "out"]);
+    assert_code(&output, 2);
+    assert!(stderr(&output).contains("load.csv has no records"), "{}", stderr(&output));
     assert!(!dir.path().join("out").exists());
 }
