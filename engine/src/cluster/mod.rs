@@ -2,8 +2,8 @@
 //!
 //! | thread | what it does |
 //! | --- | --- |
-//! | `coordinator` | drives the coordinator's machine ([`broker`]) |
-//! | `I1` … | drives the machines of an instance's members ([`crate::instance`]) |
+//! | `coordinator` | drives the coordinator's machine (`broker`) |
+//! | `I1` … | drives the machines of an instance's members (the private room `instance`) |
 //! | `S1` … | runs a member's active tasks |
 //! | `I1 restorer` … | replays changelogs into an instance's copies |
 
