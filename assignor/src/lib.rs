@@ -12,7 +12,7 @@
 //! | [`strategy`] | the seam: a planner, how its members conduct themselves |
 //! | [`options`], [`registry`] | a strategy's options, and how a text becomes a strategy |
 //! | [`learner`], [`cooperative`], [`eager`], [`high_availability`] | the strategies |
-//! | [`validate`] | checks any plan against its view |
+//! | [`mod@validate`] | checks any plan against its view |
 //! | [`settle`] | what a strategy would do with a group, round by round |
 //! | [`balance`] | the fewest moves that a membership change needs |
 //! | [`trace`] | scaling stories as text, read and replayed |

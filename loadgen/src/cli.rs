@@ -107,7 +107,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
-    /// Folder for the results [default: understudy-runs/<UTC time>-<scenario>]
+    /// Folder for the results [default: understudy-runs/TIME-SCENARIO, in UTC]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
 }
