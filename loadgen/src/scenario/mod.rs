@@ -1,15 +1,15 @@
 //! Scenarios: what an application is and what happens to it, read from TOML and checked as a whole.
 //!
-//! text → [`tree`] (with places) → `--set` laid over it → [`reader`] by [`keys`] and their [`rule`]s → [`plan`].
+//! text → `tree` (with places) → `--set` laid over it → `reader` by `keys` and their `rule`s → `plan`.
 //!
 //! | module | what it holds |
 //! | --- | --- |
 //! | [`builtin`] | the scenarios that come with the program |
-//! | [`tree`] | a text as a tree whose every value knows where it was written |
-//! | [`keys`], [`rule`], [`quantity`] | every key: what it is for, what it may be, how it is written |
-//! | [`reader`] | reads a table by its keys |
-//! | [`plan`], [`script`] | the validated scenario, and its events |
-//! | [`mistake`] | mistakes shown in place |
+//! | `tree` | a text as a tree whose every value knows where it was written |
+//! | `keys`, `rule`, `quantity` | every key: what it is for, what it may be, how it is written |
+//! | `reader` | reads a table by its keys |
+//! | `plan`, `script` | the validated scenario, and its events |
+//! | `mistake` | mistakes shown in place |
 
 use std::path::Path;
 
