@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use assignor::{Copy, MemberId, TaskId};
 use crossbeam_channel::Sender;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::log::{Fenced, TaskLog};
 use crate::position::Offset;
@@ -160,13 +160,20 @@ impl Slot {
         holds
     }
 
-    /// Puts a copy that its worker no longer runs back at hand.
-    pub(crate) fn park(&self, copy: Replay) {
-        let mut held = self.copy.lock();
-        self.restored.store(copy.checkpoint().offset.0, Ordering::Release);
+    /// Parks a copy that its worker no longer runs but has not brought back yet. Until the worker puts it into the
+    /// place that is returned, whoever wants it waits, and nobody opens it a second time.
+    pub(crate) fn begin_parking(&self, at: Offset) -> MutexGuard<'_, Option<Replay>> {
+        let place = self.copy.lock();
+        self.restored.store(at.0, Ordering::Release);
         self.exists.store(true, Ordering::Release);
-        *held = Some(copy);
         *self.role.lock() = Role::Parked;
+        place
+    }
+
+    /// Puts the copy into its place.
+    pub(crate) fn end_parking(&self, place: &mut Option<Replay>, copy: Replay) {
+        self.restored.store(copy.checkpoint().offset.0, Ordering::Release);
+        *place = Some(copy);
     }
 }
 

@@ -219,8 +219,7 @@ impl Worker {
             let epoch = active.epoch();
             self.parts.shared.board.stopped(task, epoch);
             self.observe(task, TaskEvent::AppendRefused { member: self.parts.member.clone(), epoch });
-            self.park(active);
-            self.report(WorkerReport::Fenced { task: task.clone() });
+            self.hand_back(vec![active], WorkerReport::Fenced { task: task.clone() });
         }
     }
 
@@ -243,10 +242,8 @@ impl Worker {
         }
         match command {
             ToWorker::Stop { tasks, why } => {
-                for task in &tasks {
-                    self.stop(task, why);
-                }
-                self.report(WorkerReport::Stopped { tasks });
+                let stopped = tasks.iter().filter_map(|task| self.stop(task, why)).collect();
+                self.hand_back(stopped, WorkerReport::Stopped { tasks });
             }
             ToWorker::TakeOver { task, claim } => self.take_over(&task, claim)?,
             ToWorker::Restored { task } => self.restored(&task)?,
@@ -257,10 +254,8 @@ impl Worker {
             }
             ToWorker::Exit => {
                 let tasks: Vec<TaskId> = self.active.keys().chain(self.pending.keys()).cloned().collect();
-                for task in &tasks {
-                    self.stop(task, Stop::Left);
-                }
-                self.report(WorkerReport::Ended);
+                let stopped = tasks.iter().filter_map(|task| self.stop(task, Stop::Left)).collect();
+                self.hand_back(stopped, WorkerReport::Ended);
                 return Ok(false);
             }
         }
@@ -276,21 +271,37 @@ impl Worker {
         self.parts.copies.get(task)
     }
 
-    fn park(&self, active: ActiveTask) {
-        if let Some(slot) = self.slot(active.task()) {
-            let options = self.parts.shared.engine.replay;
-            slot.park(Replay::new(slot.log.clone(), active.into_store(), options));
+    /// Says that tasks are stopped, then parks their copies. What their last turns did is in their logs; a hand-over
+    /// need not wait until it has reached their stores too.
+    fn hand_back(&self, stopped: Vec<ActiveTask>, report: WorkerReport) {
+        let slots: Vec<Option<Arc<Slot>>> =
+            stopped.iter().map(|active| self.slot(active.task()).cloned()).collect();
+        let places: Vec<_> = slots
+            .iter()
+            .zip(&stopped)
+            .map(|(slot, active)| {
+                Some((slot.as_ref()?, slot.as_ref()?.begin_parking(active.checkpoint().offset)))
+            })
+            .collect();
+        self.report(report);
+        let options = self.parts.shared.engine.replay;
+        for (place, active) in places.into_iter().zip(stopped) {
+            if let Some((slot, mut place)) = place {
+                slot.end_parking(&mut place, Replay::new(slot.log.clone(), active.into_store(), options));
+            }
         }
     }
 
-    fn stop(&mut self, task: &TaskId, why: Stop) {
+    /// Takes the task out of those that run or restore here; its `ActiveTask`, if it ran.
+    fn stop(&mut self, task: &TaskId, why: Stop) -> Option<ActiveTask> {
         self.unpolled.retain(|unpolled| unpolled != task);
         if let Some(active) = self.active.remove(task) {
             if self.parts.shared.board.stopped(task, active.epoch()) {
                 self.observe(task, TaskEvent::Stopped { member: self.parts.member.clone(), why });
             }
-            self.park(active);
-        } else if self.pending.remove(task).is_some()
+            return Some(active);
+        }
+        if self.pending.remove(task).is_some()
             && let Some(slot) = self.slot(task)
         {
             let member = &self.parts.member;
@@ -302,6 +313,7 @@ impl Worker {
                 Role::Parked,
             );
         }
+        None
     }
 
     /// Fence, then either replay the few records that are left and run, or leave the replay to the restorer.
