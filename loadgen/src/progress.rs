@@ -81,10 +81,12 @@ impl Display {
 
     fn draw(&self, terminal: &MultiProgress, glance: &Glance) {
         let mut state = self.lock();
-        let text = describe(&state, glance);
-        let main = state.main.get_or_insert_with(|| Self::bar(terminal, "{bar:24.cyan} {wide_msg}"));
+        let (where_it_is, how_it_goes) = (describe(&state, glance), figures(&state, glance));
+        let template = "{bar:16.cyan} {prefix}\n  {wide_msg}";
+        let main = state.main.get_or_insert_with(|| Self::bar(terminal, template));
         main.set_position(thousandths(glance.done.unwrap_or(0.0)));
-        main.set_message(text);
+        main.set_prefix(where_it_is);
+        main.set_message(how_it_goes);
 
         let replays: Vec<(String, f64, String)> = glance
             .replays
@@ -125,30 +127,36 @@ fn thousandths(part: f64) -> u64 {
     (part.clamp(0.0, 1.0) * WHOLE as f64) as u64
 }
 
-/// The run in one line.
+/// Which run it is, and how far it has got.
 fn describe(state: &State, glance: &Glance) -> String {
     let (stage, lasting) = state.stage.unwrap_or((Stage::Settle, None));
-    let mut text = format!("{} {}", state.run, stage.name());
-    if let (Some(lasting), Some(done)) = (lasting, glance.done) {
-        let seconds = lasting.as_secs_f64();
-        text.push_str(&format!(" {:.1}/{seconds:.1}s", (done * seconds).min(seconds)));
-    } else if let Some(done) = glance.done {
-        text.push_str(&format!(" {:.0}%", done * 100.0));
+    let text = format!("{} {}", state.run, stage.name());
+    match (lasting, glance.done) {
+        (Some(lasting), Some(done)) => {
+            let seconds = lasting.as_secs_f64();
+            format!("{text} {:.1}/{seconds:.1}s", (done * seconds).min(seconds))
+        }
+        (None, Some(done)) => format!("{text} {:.0}%", done * 100.0),
+        (_, None) => text,
     }
-    if stage == Stage::Settle && glance.members > 0 {
-        text.push_str(&format!(" · {} tasks run, {} are restored", glance.running, glance.replays.len()));
-    }
-    if matches!(stage, Stage::WarmUp | Stage::Measure | Stage::Drain) {
-        text.push_str(&format!(
-            " · {}/s · backlog {} · p99 {} · {} tasks on {} workers",
+}
+
+/// How the run is doing; empty where that can't be said.
+fn figures(state: &State, glance: &Glance) -> String {
+    match state.stage {
+        Some((Stage::Settle, _)) if glance.members > 0 => {
+            format!("{} tasks run, {} are being restored", glance.running, glance.replays.len())
+        }
+        Some((Stage::WarmUp | Stage::Measure | Stage::Drain, _)) => format!(
+            "{}/s · backlog {} · p99 {} · {} tasks on {} workers",
             units::metric(glance.rate),
             units::grouped(glance.backlog),
             units::duration(glance.p99_ms),
             glance.running,
             glance.members,
-        ));
+        ),
+        _ => String::new(),
     }
-    text
 }
 
 impl Watcher for Display {
@@ -184,9 +192,9 @@ impl Watcher for Display {
         let mut state = self.lock();
         state.glances += 1;
         if state.glances.is_multiple_of(GLANCES_A_LINE) {
-            let text = describe(&state, glance);
+            let text = format!("{} · {}", describe(&state, glance), figures(&state, glance));
             drop(state);
-            self.line(text.trim_start());
+            self.line(text.trim_matches([' ', '·']));
         }
     }
 }

@@ -6,14 +6,14 @@ use std::time::{Duration, SystemTime};
 use assignor::MemberId;
 use assignor::balance::{Seat, minimum_moves};
 use results::assemble::{self, Identity};
-use results::event::{Event, What};
+use results::event::{Cause, Event, What};
 use results::latency::LatencyRecord;
 use results::metric::RunInput;
 use results::schema::{Audit, Run};
 use results::timeline::{self, Row};
 
 use super::trial::Measured;
-use crate::scenario::Plan;
+use crate::scenario::{Act, Plan};
 use crate::workload;
 
 /// A finished run, as it goes into the files.
@@ -79,11 +79,38 @@ pub(super) fn finish(plan: &Plan, identity: Identity, measured: Measured) -> Fin
         let late = played.latest_act.as_millis();
         run.warnings.push(format!("an event of the script came {late} ms late: the machine is too busy"));
     }
+    for member in lost(plan, &record.events, &played.gone) {
+        run.warnings.push(format!(
+            "{member} was thrown out of the group though nothing had happened to it: the machine is too busy for this \
+             group.session_timeout"
+        ));
+    }
     if played.stopped {
         run.warnings.push("stopped by the user before its end".to_owned());
     }
     let timeline = timeline::rows(&record.events, &record.latency, &run.pauses, &played.samples);
     Finished { run, latency: record.latency, timeline, origin: played.origin }
+}
+
+/// Members that the group gave up without the script's doing.
+fn lost<'a>(plan: &Plan, events: &'a [Event], gone: &[MemberId]) -> Vec<&'a str> {
+    let stalled = |name: &str| {
+        plan.events.iter().any(|event| match &event.act {
+            Act::Stall { members, .. } => members.iter().any(|member| member.as_str() == name),
+            _ => false,
+        })
+    };
+    let mut lost: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::MemberGone { member, cause: Cause::Crash | Cause::Timeout } => Some(member.as_str()),
+            _ => None,
+        })
+        .filter(|name| !stalled(name) && gone.iter().all(|member| member.as_str() != *name))
+        .collect();
+    lost.sort_unstable();
+    lost.dedup();
+    lost
 }
 
 /// The fewest moves from the loads at the end of the warm-up to a balance of those who are there at the end.

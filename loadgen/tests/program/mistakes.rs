@@ -14,11 +14,11 @@ const FILES: &[(&str, &str, &[&str])] = &[
     ("tasks = 3", "", &["lacks `tasks`", "tasks = 5"]),
     ("tasks = 3", "tasks = 3\nrate = 5", &["unknown key `rate`", "did you mean `load.rate`?"]),
     ("[[instances]]\ncount = 2\n", "", &["starts no instances", "[[instances]]"]),
-    ("count = 2", "count = 0", &["small.toml:15:9", "at least 1"]),
+    ("count = 2", "count = 0", &["small.toml:22:9", "at least 1"]),
     (
         "time = \"400ms\"",
         "time = \"30s\"",
-        &["small.toml:18:8", "after the end of the run", "ends at 2s", "duration"],
+        &["small.toml:25:8", "after the end of the run", "ends at 2s", "duration"],
     ),
     ("time = \"400ms\"", "time = 3", &["needs a unit", "\"3s\""]),
     ("time = \"400ms\"", "time = \"3 days\"", &["not a time", "\"days\" is not a unit", "ms, s, min, h"]),
