@@ -29,6 +29,9 @@ struct Arguments {
     one_crash: bool,
 }
 
+/// Seeds between two lines of progress.
+const PROGRESS: u64 = 10_000;
+
 const USAGE: &str =
     "simulate [--seeds N [--from N]] [--seed N] [--plant FAULT] [--strategy S] [--crashes] [--rate]";
 
@@ -107,13 +110,21 @@ fn one(arguments: &Arguments, seed: u64, out: &mut impl std::io::Write) -> std::
     }
 }
 
-/// Many seeds, on all cores.
+/// What many runs have come to so far.
+#[derive(Debug, Default)]
+struct Total {
+    outcome: Outcome,
+    done: u64,
+    failures: u64,
+}
+
+/// Many seeds, on all cores. A line tells every so many seeds how far it is.
 #[expect(clippy::disallowed_methods, reason = "tells the person who waits how fast it goes")]
 fn many(arguments: &Arguments, out: &mut impl std::io::Write) -> std::io::Result<bool> {
     let began = Instant::now();
     let next = AtomicU64::new(arguments.from);
     let end = arguments.from + arguments.seeds;
-    let total = Mutex::new((Outcome::default(), 0_u64));
+    let total = Mutex::new(Total::default());
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -125,19 +136,29 @@ fn many(arguments: &Arguments, out: &mut impl std::io::Write) -> std::io::Result
                     }
                     let result = run(&arguments.setup(seed));
                     let Ok(mut total) = total.lock() else { return };
+                    total.done += 1;
                     match result {
-                        Ok(outcome) => total.0 += outcome,
+                        Ok(outcome) => total.outcome += outcome,
                         Err(failure) => {
                             // At once: a long run may be cut short.
                             println!("{failure}\n");
-                            total.1 += 1;
+                            total.failures += 1;
                         }
+                    }
+                    if total.done % PROGRESS == 0 {
+                        let Total { done, failures, outcome } = &*total;
+                        let (rebalances, crashes) = (outcome.rebalances, outcome.crashes);
+                        println!(
+                            "{done} of {} seeds in {:.0?}: {failures} broke a rule; {rebalances} rebalances, {crashes} crashes",
+                            arguments.seeds,
+                            began.elapsed()
+                        );
                     }
                 }
             });
         }
     });
-    let (outcome, failures) = total.into_inner().unwrap_or_default();
+    let Total { outcome, failures, .. } = total.into_inner().unwrap_or_default();
     let spent = began.elapsed();
     writeln!(out, "{} seeds in {spent:.1?}, {failures} broke a rule", arguments.seeds)?;
     writeln!(out, "{outcome:#?}")?;

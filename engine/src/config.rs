@@ -36,8 +36,8 @@ pub struct GroupConfig {
     pub notices: Notices,
     /// Whether the barrier waits for static members that are away until the rebalance timeout (Kafka does).
     pub barrier_waits_for_away: bool,
-    /// The first generation of an empty group waits for this many members (within the rebalance timeout), so that an
-    /// application that starts with many is not first given to one. 0: does not wait.
+    /// The first generation of all waits until this many members have joined (within the rebalance timeout), so that
+    /// an application that starts with many is not first given to one. 0: does not wait.
     pub initial_members: usize,
 }
 

@@ -13,6 +13,8 @@ use engine::sim::{
 };
 
 const SEEDS: u64 = 2_000;
+/// Seeds beyond those that once found a fault.
+const FINDS: [u64; 1] = [117_777];
 
 /// Runs setups on all cores; results in their order.
 fn run_all(setups: &[Setup]) -> Vec<Result<Outcome, Box<Failure>>> {
@@ -43,7 +45,7 @@ fn with_trail(setups: &[Setup], results: &[Result<Outcome, Box<Failure>>]) -> Op
 
 #[test]
 fn two_thousand_seeds() {
-    let setups: Vec<_> = (0..SEEDS).map(Setup::of_seed).collect();
+    let setups: Vec<_> = (0..SEEDS).chain(FINDS).map(Setup::of_seed).collect();
     for profile in [Profile::Kafka, Profile::Tight] {
         for strategy in strategies(profile) {
             let is_this = |s: &&Setup| s.profile == profile && s.strategy == strategy;
@@ -75,45 +77,99 @@ fn one_seed_is_one_run() {
     }
 }
 
-/// A crash of any one member before a step, under `learner`: no task is without an owner for longer than a session,
-/// a rebalance and the replay. The coordinator too is crashed before steps of its own.
+/// A crash of any one member before any step, under `learner`: no task is without an owner for longer than a session,
+/// a rebalance and the replay. Every step of a small group is tried, in which one member joins and one leaves.
 #[test]
 fn one_crash_before_any_step() {
     let mut setups = Vec::new();
     for profile in [Profile::Kafka, Profile::Tight] {
-        let learners = strategies(profile).into_iter().filter(|s| s.starts_with("learner"));
-        for (n, strategy) in learners.enumerate() {
+        let setup = |before_step| Setup {
+            strategy: learners(profile).remove(0),
+            instances: 2,
+            stateful: 3,
+            stateless: 0,
+            upset_for: profile.config().heartbeat_interval * 110,
+            ..one_crash(profile, before_step, false)
+        };
+        let whole = run(&setup(u64::MAX)).unwrap();
+        setups.extend((1..=whole.member_steps).map(setup));
+    }
+    assert_owned(&setups);
+}
+
+/// The same under every form of `learner`, with larger groups and static members, before some of the steps. The
+/// coordinator too is crashed before steps of its own.
+#[test]
+fn one_crash_before_many_steps() {
+    let mut setups = Vec::new();
+    for profile in [Profile::Kafka, Profile::Tight] {
+        for (n, strategy) in learners(profile).into_iter().enumerate() {
             let setup = |before_step, coordinator| Setup {
                 strategy: strategy.clone(),
-                profile,
-                instances: 3,
-                workers: 1,
                 is_static: n == 1,
-                stateful: 5,
-                stateless: 1,
-                upsets: Upsets::OneCrash { before_step, coordinator },
-                upset_for: profile.config().heartbeat_interval * 150,
-                ..Setup::of_seed(n as u64)
+                seed: n as u64,
+                ..one_crash(profile, before_step, coordinator)
             };
             let whole = run(&setup(u64::MAX, false)).unwrap();
-            let upset_for = setup(0, false).upset_for;
-            let share = upset_for.as_secs_f64() / whole.lasted.as_secs_f64();
-            let steps = |all: u64| (all as f64 * share) as u64;
-            // One step in thirteen of the first strategy's run, forty of each other's: kinds of steps come round again.
-            let stride = |all: u64| if n == 0 { 13 } else { (all / 40).max(1) };
-            let (members, coordinators) = (steps(whole.steps), steps(whole.coordinator_steps));
-            setups.extend((1..members).step_by(stride(members) as usize).map(|s| setup(s, false)));
-            setups.extend((1..coordinators).step_by(stride(coordinators) as usize).map(|s| setup(s, true)));
+            // About so many of each: kinds of steps come round again.
+            let stride = |all: u64| (all / 60).max(1) as usize;
+            let (members, coordinators) = (whole.member_steps, whole.coordinator_steps);
+            setups.extend((1..members).step_by(stride(members)).map(|s| setup(s, false)));
+            setups.extend((1..coordinators).step_by(stride(coordinators)).map(|s| setup(s, true)));
         }
     }
-    let results = run_all(&setups);
-    if let Some(failure) = with_trail(&setups, &results) {
+    assert_owned(&setups);
+}
+
+/// A machine without time for anybody: all sessions end at once, one member does not come back, and the others do not
+/// wait for it.
+#[test]
+fn all_sessions_end_at_once() {
+    let mut setups = Vec::new();
+    for profile in [Profile::Kafka, Profile::Tight] {
+        for strategy in strategies(profile) {
+            setups.extend((0..6).map(|seed| Setup {
+                strategy: strategy.clone(),
+                seed,
+                is_static: seed % 3 == 0,
+                upsets: Upsets::Starvation,
+                ..one_crash(profile, 0, false)
+            }));
+        }
+    }
+    assert_owned(&setups);
+}
+
+fn learners(profile: Profile) -> Vec<String> {
+    strategies(profile).into_iter().filter(|s| s.starts_with("learner")).collect()
+}
+
+fn one_crash(profile: Profile, before_step: u64, coordinator: bool) -> Setup {
+    Setup {
+        profile,
+        instances: 3,
+        workers: 1,
+        is_static: false,
+        stateful: 5,
+        stateless: 1,
+        upsets: Upsets::OneCrash { before_step, coordinator },
+        upset_for: profile.config().heartbeat_interval * 150,
+        ..Setup::of_seed(0)
+    }
+}
+
+/// Nothing is broken in any of these runs, the longest time without an owner included.
+fn assert_owned(setups: &[Setup]) {
+    let results = run_all(setups);
+    if let Some(failure) = with_trail(setups, &results) {
         panic!("{failure}");
     }
     let longest = |profile: Profile| {
         let of = setups.iter().zip(&results).filter(|(setup, _)| setup.profile == profile);
         of.map(|(_, r)| r.as_ref().unwrap().longest_gap).max().unwrap_or(Duration::ZERO)
     };
+    let crashed = results.iter().filter(|r| r.as_ref().unwrap().crashes > 0).count();
+    assert_eq!(crashed, setups.len(), "each run has its crash");
     let (kafka, tight) = (longest(Profile::Kafka), longest(Profile::Tight));
     println!("{} runs; longest time without an owner: kafka {kafka:?}, tight {tight:?}", setups.len());
 }

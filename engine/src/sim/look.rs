@@ -164,9 +164,12 @@ impl World {
         Ok(())
     }
 
-    /// The longest that a task may go unpolled when one process crashes: until its session ends and the barrier has
-    /// let the others through, a rebalance, and the replay of everything.
-    pub(super) fn allow_one_crash(&mut self) {
+    /// Holds the run to a longest time that a task may go unpolled, if its script has one: when one process crashes,
+    /// until its session ends and the barrier has let the others through, a rebalance, and the replay of everything.
+    pub(super) fn limit_gaps(&mut self) {
+        if matches!(self.setup.upsets, Upsets::None | Upsets::Everything) {
+            return;
+        }
         let config = &self.config;
         let session = config.session_timeout + self.beat();
         // The survivors hear of it with a heartbeat at the latest; a lost call is repeated with another.
@@ -177,6 +180,11 @@ impl World {
             Upsets::OneCrash { coordinator: true, .. } => self.beat() * 5 + config.initial_delay,
             _ => Duration::ZERO,
         };
-        self.gap_limit = Some(session + rebalance + replay + coordinator);
+        // Everybody joins as a new member, after the stall and while others do.
+        let starvation = match self.setup.upsets {
+            Upsets::Starvation => self.starvation() + config.initial_delay * 2,
+            _ => Duration::ZERO,
+        };
+        self.gap_limit = Some(session + rebalance + replay + coordinator + starvation);
     }
 }

@@ -84,9 +84,7 @@ pub fn run(setup: &Setup) -> Result<Outcome, Box<Failure>> {
         fails(violation, Vec::new())
     })?;
     let mut world = World::new(setup.clone(), strategy);
-    if matches!(setup.upsets, Upsets::OneCrash { .. }) {
-        world.allow_one_crash();
-    }
+    world.limit_gaps();
     match world.run() {
         Ok(()) => Ok(world.outcome),
         Err(violation) => {

@@ -46,6 +46,8 @@ pub enum Upsets {
         /// Whether the coordinator's steps are counted, or the members' and their workers'.
         coordinator: bool,
     },
+    /// The machine is so busy that all sessions end at once, and one member crashes meanwhile.
+    Starvation,
 }
 
 /// What one run is made of.

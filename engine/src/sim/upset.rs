@@ -13,6 +13,8 @@ use crate::error::Error;
 use crate::group::message::MemberEvent;
 use crate::group::{Member, MemberConfig};
 
+/// What is scripted happens at multiples of so many heartbeats.
+const SCENE: u32 = 30;
 /// Members at once, at most.
 const MOST_MEMBERS: usize = 7;
 
@@ -25,7 +27,7 @@ impl World {
     pub(super) fn crashes_before_coordinator_step(&mut self) -> bool {
         self.outcome.coordinator_steps += 1;
         match self.setup.upsets {
-            Upsets::None => false,
+            Upsets::None | Upsets::Starvation => false,
             Upsets::Everything => !self.is_calm() && self.random.once_in(5_000),
             Upsets::OneCrash { before_step, coordinator } => {
                 coordinator && before_step == self.outcome.coordinator_steps && self.outcome.crashes == 0
@@ -34,19 +36,22 @@ impl World {
     }
 
     pub(super) fn crashes_before_member_step(&mut self, id: &MemberId) -> bool {
-        let can = self.seats.contains_key(id);
+        if !self.seats.contains_key(id) {
+            return false;
+        }
+        self.outcome.member_steps += 1;
         match self.setup.upsets {
-            Upsets::None => false,
-            Upsets::Everything => can && !self.is_calm() && self.random.once_in(4_000),
+            Upsets::None | Upsets::Starvation => false,
+            Upsets::Everything => !self.is_calm() && self.random.once_in(4_000),
             Upsets::OneCrash { before_step, coordinator } => {
-                can && !coordinator && before_step == self.outcome.steps && self.outcome.crashes == 0
+                !coordinator && before_step == self.outcome.member_steps && self.outcome.crashes == 0
             }
         }
     }
 
     pub(super) fn plan_upset(&mut self) {
         let after = match self.setup.upsets {
-            Upsets::OneCrash { .. } => self.beat() * 30,
+            Upsets::OneCrash { .. } | Upsets::Starvation => self.beat() * SCENE,
             _ => self.random.between(self.beat() / 2, self.beat() * 20),
         };
         self.schedule.plan(self.now + after, Happening::Upset);
@@ -58,8 +63,10 @@ impl World {
             return Ok(());
         }
         self.plan_upset();
-        if matches!(self.setup.upsets, Upsets::OneCrash { .. }) {
-            return self.scripted();
+        match self.setup.upsets {
+            Upsets::OneCrash { .. } => return self.join_then_leave(),
+            Upsets::Starvation => return self.starve_then_crash(),
+            Upsets::None | Upsets::Everything => {}
         }
         match self.random.below(100) {
             0..20 => self.start_somewhere(),
@@ -72,6 +79,7 @@ impl World {
             80..86 => self.jump_a_clock()?,
             86..92 => self.crash_coordinator(),
             92..96 => self.lose_power()?,
+            96..98 => self.starve(),
             _ => {}
         }
         if self.seats.is_empty() {
@@ -80,14 +88,43 @@ impl World {
         Ok(())
     }
 
+    /// How many heartbeats times [`SCENE`] have passed.
+    fn scene(&self) -> u128 {
+        self.now.since(crate::clock::Time::ZERO).as_nanos() / (self.beat() * SCENE).as_nanos()
+    }
+
     /// Under one crash: one joins, then one leaves.
-    fn scripted(&mut self) -> Result<(), Error> {
-        match self.now.since(crate::clock::Time::ZERO).as_nanos() / (self.beat() * 30).as_nanos() {
+    fn join_then_leave(&mut self) -> Result<(), Error> {
+        match self.scene() {
             1 => self.start_instance(),
             3 => self.ask_to_leave()?,
             _ => {}
         }
         Ok(())
+    }
+
+    /// The machine has no time for anybody for longer than a session, and one member does not survive it.
+    fn starve_then_crash(&mut self) -> Result<(), Error> {
+        if self.scene() == 1 {
+            self.starve();
+            self.crash_somebody();
+        }
+        Ok(())
+    }
+
+    /// Nobody does or hears anything for longer than a session: the group loses all of its members at once.
+    fn starve(&mut self) {
+        let lasting = self.starvation();
+        let until = self.now + lasting;
+        self.trail.note(self.now, || format!("everybody stalls for {lasting:?}"));
+        for seat in self.seats.values_mut() {
+            seat.stalled_until = seat.stalled_until.max(until);
+        }
+    }
+
+    /// How long everybody stalls: somewhat longer than a session.
+    pub(super) fn starvation(&self) -> Duration {
+        self.config.session_timeout + self.beat() * 2
     }
 
     /// Starts an instance with the setup's number of workers.

@@ -34,6 +34,8 @@ pub struct Outcome {
     pub steps: u64,
     /// Of these, the coordinator's.
     pub coordinator_steps: u64,
+    /// Of these, the members' and their workers': each is a moment at which one of them may crash.
+    pub member_steps: u64,
     /// Tasks that changed owner.
     pub moves: u64,
     /// Processes that crashed.
@@ -54,6 +56,7 @@ impl std::ops::AddAssign for Outcome {
         self.rebalances += other.rebalances;
         self.steps += other.steps;
         self.coordinator_steps += other.coordinator_steps;
+        self.member_steps += other.member_steps;
         self.moves += other.moves;
         self.crashes += other.crashes;
         self.refused += other.refused;
@@ -133,7 +136,7 @@ impl World {
                 late: 20 + random.below(100),
                 late_by: beat * 20,
             },
-            Upsets::None | Upsets::OneCrash { .. } => Network::calm(beat / 10),
+            Upsets::None | Upsets::OneCrash { .. } | Upsets::Starvation => Network::calm(beat / 10),
         };
         let conduct = strategy.conduct();
         Self {

@@ -7,6 +7,8 @@ mod faulty_wire;
 mod group;
 mod kafka_timers;
 mod leaving;
+mod stalls;
 mod static_members;
 mod stories;
 mod succession;
+mod taken_back;

@@ -26,7 +26,7 @@ use crate::group::message::{Answer, CoordinatorEffect, CoordinatorEvent, Reply, 
 use crate::position::{Claim, Generation, Incarnation};
 
 use roster::{Record, Roster, Sync, after};
-use round::{Gathering, Phase};
+use round::{Beginning, Gathering, Phase};
 
 mod request;
 mod roster;
@@ -193,11 +193,20 @@ impl Coordinator {
         }
     }
 
+    fn beginning(&self) -> Beginning {
+        if self.generation > Generation(0) {
+            Beginning::EmptiedGroup
+        } else if self.incarnation > Incarnation(1) {
+            Beginning::NewCoordinator
+        } else {
+            Beginning::Application
+        }
+    }
+
     /// Calls the joins in for the next generation.
     fn begin(&mut self, now: Time, out: &mut Vec<CoordinatorEffect>) {
-        let first = matches!(self.phase, Phase::Empty);
-        let gathering = if first {
-            Gathering::first(&self.config, now, self.incarnation > Incarnation(1))
+        let gathering = if matches!(self.phase, Phase::Empty) {
+            Gathering::first(&self.config, now, self.beginning())
         } else {
             Gathering::again(&self.config, now)
         };
@@ -228,7 +237,7 @@ impl Coordinator {
         let waits_for_away = self.config.barrier_waits_for_away;
         let Phase::Preparing(gathering) = &mut self.phase else { return false };
         let joined = self.roster.iter().filter(|r| r.joined).count();
-        let over = gathering.is_over(now, joined);
+        let over = gathering.is_over(now, self.roster.seen());
         let late = now >= gathering.limit;
         if late {
             let is_late = |r: &&Record| !r.joined && r.static_id.is_none();

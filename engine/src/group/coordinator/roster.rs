@@ -165,6 +165,11 @@ impl Roster {
         self.records.len()
     }
 
+    /// How many members there are and were.
+    pub(super) fn seen(&self) -> usize {
+        self.records.len() + self.departed.len()
+    }
+
     pub(super) fn get(&self, id: &MemberId) -> Option<&Record> {
         self.records.get(id)
     }

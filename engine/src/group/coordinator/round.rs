@@ -33,6 +33,17 @@ pub(super) enum Phase {
     Dead,
 }
 
+/// What a generation of an empty group is the beginning of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// Of everything.
+    Application,
+    /// Of a coordinator that was started again.
+    NewCoordinator,
+    /// Of a group that had lost all of its members.
+    EmptiedGroup,
+}
+
 /// Joins being called in.
 #[derive(Clone, Debug)]
 pub(super) struct Gathering {
@@ -44,7 +55,7 @@ pub(super) struct Gathering {
     delay: Duration,
     /// Somebody joined since the wait was last extended.
     late: bool,
-    /// Not with fewer members than this.
+    /// Not before this many members have joined.
     members: usize,
 }
 
@@ -60,17 +71,23 @@ impl Gathering {
         }
     }
 
-    /// The first generation of an empty group: it waits for more members, so that the first one is not given
-    /// everything (Kafka's `group.initial.rebalance.delay.ms`), and, if the coordinator was restarted, for as long
-    /// as a session lasts, so that the members of its predecessor find it.
-    pub(super) fn first(config: &GroupConfig, now: Time, restarted: bool) -> Self {
-        let find = if restarted { config.session_timeout } else { Duration::ZERO };
+    /// A generation of an empty group: it waits for more members, so that the first one is not given everything
+    /// (Kafka's `group.initial.rebalance.delay.ms`), and, if the coordinator was restarted, for as long as a session
+    /// lasts, so that the members of its predecessor find it.
+    ///
+    /// Only the application's start waits for `initial_members`. How many are left of a group that has lost all of
+    /// its members, or its coordinator, nobody knows: those that are not there any more would be waited for until
+    /// the rebalance timeout, and nobody would run anything meanwhile.
+    pub(super) fn first(config: &GroupConfig, now: Time, beginning: Beginning) -> Self {
+        let find =
+            if beginning == Beginning::NewCoordinator { config.session_timeout } else { Duration::ZERO };
+        let members = if beginning == Beginning::Application { config.initial_members } else { 0 };
         Self {
             limit: now + config.rebalance_timeout.max(find),
             not_before: now + config.initial_delay.max(find),
             delay: config.initial_delay,
             late: false,
-            members: config.initial_members,
+            members,
         }
     }
 
@@ -79,9 +96,10 @@ impl Gathering {
         self.late = true;
     }
 
-    /// Whether the wait is over apart from the joins themselves. Like Kafka's `InitialDelayedJoin`, a wait in which
-    /// somebody joined is followed by another, up to the rebalance timeout.
-    pub(super) fn is_over(&mut self, now: Time, members: usize) -> bool {
+    /// Whether the wait is over apart from the joins themselves, of a group that `seen` members have joined so far,
+    /// those included that are gone again. Like Kafka's `InitialDelayedJoin`, a wait in which somebody joined is
+    /// followed by another, up to the rebalance timeout.
+    pub(super) fn is_over(&mut self, now: Time, seen: usize) -> bool {
         if now >= self.limit {
             return true;
         }
@@ -89,7 +107,7 @@ impl Gathering {
             self.late = false;
             self.not_before = (self.not_before + self.delay).min(self.limit);
         }
-        now >= self.not_before && members >= self.members
+        now >= self.not_before && seen >= self.members
     }
 
     /// When the wait for more members is over, if nobody extends it.

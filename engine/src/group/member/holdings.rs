@@ -34,6 +34,8 @@ pub(super) struct Holdings {
     being_learned: BTreeSet<TaskId>,
     learners: BTreeMap<TaskId, Progress>,
     standbys: BTreeSet<TaskId>,
+    /// Those of `learners` and `standbys` that are followed as soon as their tasks have stopped running here.
+    to_follow: BTreeSet<TaskId>,
 }
 
 impl Holdings {
@@ -85,9 +87,10 @@ impl Holdings {
     }
 
     /// The driver has stopped these.
-    pub(super) fn stopped(&mut self, tasks: &[TaskId]) {
+    pub(super) fn stopped(&mut self, tasks: &[TaskId], out: &mut Vec<MemberEffect>) {
         for task in tasks {
             self.stopping.remove(task);
+            self.follow(task, out);
         }
     }
 
@@ -95,10 +98,22 @@ impl Holdings {
     pub(super) fn fenced(&mut self, task: &TaskId, out: &mut Vec<MemberEffect>) -> bool {
         self.stopping.remove(task);
         let had = self.active.remove(task);
-        if had || self.given_up.remove(task) {
+        let had_given_up = self.given_up.remove(task);
+        if !self.follow(task, out) && (had || had_given_up) {
             out.push(MemberEffect::Close { task: task.clone(), dropped_learner: false });
         }
         had
+    }
+
+    /// Has a copy followed that could not be while its task was still running here. False if it is not to be.
+    fn follow(&mut self, task: &TaskId, out: &mut Vec<MemberEffect>) -> bool {
+        if self.to_follow.remove(task) {
+            let task = task.clone();
+            let learns = self.learners.contains_key(&task);
+            out.push(if learns { MemberEffect::Learn { task } } else { MemberEffect::StandBy { task } });
+            return true;
+        }
+        self.learners.contains_key(task) || self.standbys.contains(task)
     }
 
     /// Closes every copy. Nothing may be running.
@@ -140,18 +155,24 @@ impl Holdings {
                 out.push(MemberEffect::Run { task, claim });
             }
         }
+        let followed = std::mem::take(&mut self.to_follow);
         for task in learning {
             let progress = learners.get(&task).copied();
             self.learners.insert(task.clone(), progress.unwrap_or_default());
-            if progress.is_none() {
-                out.push(MemberEffect::Learn { task });
+            if progress.is_none() || followed.contains(&task) {
+                self.to_follow.insert(task);
             }
         }
         for task in standby {
-            if !standbys.contains(&task) {
-                out.push(MemberEffect::StandBy { task: task.clone() });
+            if !standbys.contains(&task) || followed.contains(&task) {
+                self.to_follow.insert(task.clone());
             }
             self.standbys.insert(task);
+        }
+        // A task that is still being stopped would take its copy out of the followers' hands again.
+        let now: Vec<TaskId> = self.to_follow.difference(&self.stopping).cloned().collect();
+        for task in now {
+            self.follow(&task, out);
         }
         self.asked_back = assignment.give_up.iter().cloned().collect();
         self.being_learned = assignment.being_learned.iter().cloned().collect();
@@ -159,7 +180,9 @@ impl Holdings {
 
     /// Notes which learners have caught up.
     pub(super) fn look(&mut self, acceptable: u64, inventory: &dyn Inventory, out: &mut Vec<MemberEffect>) {
-        for (task, progress) in self.learners.iter_mut().filter(|(_, p)| !p.ready) {
+        let (learners, to_follow) = (&mut self.learners, &self.to_follow);
+        for (task, progress) in learners.iter_mut().filter(|(task, p)| !p.ready && !to_follow.contains(*task))
+        {
             let Some(lag) = inventory.lag(task).filter(|lag| *lag <= acceptable) else { continue };
             progress.ready = true;
             out.push(MemberEffect::Ready { task: task.clone(), lag });

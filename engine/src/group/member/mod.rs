@@ -179,7 +179,7 @@ impl Member {
             MemberEvent::Start => self.start(now, inventory, out),
             MemberEvent::Received(reply) => self.receive(now, reply, inventory, out),
             MemberEvent::Stopped { tasks } => {
-                self.held.stopped(&tasks);
+                self.held.stopped(&tasks, out);
                 self.go_on(now, inventory, out);
             }
             MemberEvent::Progress => {}
