@@ -85,10 +85,14 @@ impl Answer<'_, '_> {
             if let Some(host) = seat.learner {
                 told[host].learning.push(id());
             }
-            for &host in self.standbys.get(task).into_iter().flatten() {
-                told[host].standby.push(id());
-                meter::count(1);
-            }
+        }
+        let mut follows = vec![Vec::new(); told.len()];
+        for (task, hosts) in self.standbys.iter().enumerate() {
+            hosts.iter().for_each(|&host| follows[host].push(task));
+            meter::count(hosts.len());
+        }
+        for (told, follows) in told.iter_mut().zip(follows) {
+            told.standby = follows.into_iter().map(|task| group.tasks[task].id.clone()).collect();
         }
         for (member, revoked) in group.revoked.iter().enumerate() {
             let mut gone: Vec<usize> =
@@ -132,7 +136,8 @@ impl Answer<'_, '_> {
 
     /// Every change against the view, in task order.
     fn moves(&self) -> Vec<Move> {
-        let mut moves = Vec::new();
+        let standbys: usize = self.standbys.iter().map(Vec::len).sum();
+        let mut moves = Vec::with_capacity(standbys);
         for task in 0..self.seats.len() {
             let mut log = Log { group: self.group, task, moves: &mut moves };
             log.active(&self.seats[task]);

@@ -12,12 +12,15 @@ pub(crate) struct Emptiest {
     capacity: Vec<i64>,
     /// Grown when it is first needed, and again after tasks that took a large part of all nodes.
     tree: Option<Tournament<Ratio>>,
+    /// The open nodes, emptiest first when they were last in order. Each time they are put in order again, they are two
+    /// ordered runs (those that were left, those that were taken), which a stable sort only has to merge.
+    order: Vec<usize>,
 }
 
 impl Emptiest {
     /// Nodes with these copies and capacities.
     pub(crate) fn new(held: Vec<i64>, capacity: Vec<i64>) -> Self {
-        Self { held, capacity, tree: None }
+        Self { held, capacity, tree: None, order: Vec::new() }
     }
 
     fn key(&self, node: usize) -> Option<Ratio> {
@@ -56,7 +59,7 @@ impl Emptiest {
 
     /// The `wanted` emptiest nodes that `taken` does not know, or all of those if they are fewer, in no order that
     /// means anything; each has one copy more afterwards.
-    pub(crate) fn take(&mut self, wanted: usize, taken: impl FnMut(usize) -> bool) -> Vec<usize> {
+    pub(crate) fn take(&mut self, wanted: usize, taken: impl Fn(usize) -> bool) -> Vec<usize> {
         // A walk down the tree and two updates for each of a few nodes, or one look at every node.
         if wanted.saturating_mul(8) < self.held.len() {
             self.take_few(wanted, taken)
@@ -65,7 +68,7 @@ impl Emptiest {
         }
     }
 
-    fn take_few(&mut self, wanted: usize, mut taken: impl FnMut(usize) -> bool) -> Vec<usize> {
+    fn take_few(&mut self, wanted: usize, taken: impl Fn(usize) -> bool) -> Vec<usize> {
         let mut chosen = Vec::with_capacity(wanted);
         // Whatever has been looked at leaves the race until this task is done, so that nothing is met twice.
         let mut out = Vec::new();
@@ -84,16 +87,62 @@ impl Emptiest {
         chosen
     }
 
-    fn take_many(&mut self, wanted: usize, mut taken: impl FnMut(usize) -> bool) -> Vec<usize> {
+    fn take_many(&mut self, wanted: usize, taken: impl Fn(usize) -> bool) -> Vec<usize> {
         self.tree = None;
-        meter::count(self.held.len());
-        let free = (0..self.held.len()).filter(|&node| !taken(node));
-        let mut free: Vec<(Ratio, usize)> = free.filter_map(|node| Some((self.key(node)?, node))).collect();
-        if wanted < free.len() {
-            free.select_nth_unstable(wanted);
-            free.truncate(wanted);
+        let mut order = std::mem::take(&mut self.order);
+        if order.is_empty() {
+            order = (0..self.held.len()).filter(|&node| self.capacity[node] > 0).collect();
         }
-        free.iter().for_each(|&(_, node)| self.held[node] += 1);
-        free.into_iter().map(|(_, node)| node).collect()
+        // One look at every node, and one merge.
+        meter::count(2 * order.len());
+        order.sort_by_key(|&node| (self.fullness(node), node));
+        let mut chosen = Vec::with_capacity(wanted.min(order.len()));
+        order.retain(|&node| {
+            let takes = chosen.len() < wanted && !taken(node);
+            if takes {
+                chosen.push(node);
+            }
+            !takes
+        });
+        order.extend_from_slice(&chosen);
+        self.order = order;
+        chosen.iter().for_each(|&node| self.held[node] += 1);
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `take` promises, in the plainest words: all free nodes sorted, the first `wanted` of them.
+    fn sorted(held: &[i64], capacity: &[i64], wanted: usize, taken: usize) -> Vec<usize> {
+        let free = (0..held.len()).filter(|&node| capacity[node] > 0 && node % 5 != taken);
+        let mut free: Vec<usize> = free.collect();
+        free.sort_by_key(|&node| (Ratio::new(held[node], capacity[node]), node));
+        free.truncate(wanted);
+        free.sort_unstable();
+        free
+    }
+
+    #[test]
+    fn few_or_many_the_emptiest_are_taken_whatever_was_taken_before() {
+        for nodes in [1, 2, 9, 40, 100] {
+            let capacity: Vec<i64> = (0..nodes).map(|node| node as i64 * 7 % 4).collect();
+            let mut held: Vec<i64> = (0..nodes).map(|node| node as i64 * 13 % 11).collect();
+            let mut emptiest = Emptiest::new(held.clone(), capacity.clone());
+            for step in 0..200 {
+                let (wanted, taken) = (step * 31 % (nodes + 2), step % 6);
+                let expected = sorted(&held, &capacity, wanted, taken);
+                let mut chosen = emptiest.take(wanted, |node| node % 5 == taken);
+                chosen.sort_unstable();
+                assert_eq!(chosen, expected, "{nodes} nodes, step {step}");
+                chosen.iter().for_each(|&node| held[node] += 1);
+                // Copies come and go in other ways, too.
+                let (node, copies) = (step * 17 % nodes, if step % 3 == 0 { -1 } else { 2 });
+                emptiest.add(node, copies);
+                held[node] += copies;
+            }
+        }
     }
 }

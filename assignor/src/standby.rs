@@ -142,6 +142,7 @@ impl Desk<'_, '_> {
         }
         let Self { taken, emptiest } = self;
         let missing = wanted.saturating_sub(chosen.len());
+        chosen.reserve(missing.min(group.instances.len()));
         for instance in emptiest.instances.take(missing, |instance| taken.by[instance] == task) {
             if let Some(member) = emptiest.worker(instance) {
                 emptiest.add_to_worker(member);
