@@ -31,9 +31,19 @@ fn quiet_group(strategy: &Arc<dyn Strategy>, random: &mut Random, tasks: usize, 
     world
 }
 
+const STRATEGIES: [&str; 7] = [
+    "learner",
+    "learner(revocation=being-learned)",
+    "learner(revocation=two-phase)",
+    "learner(max_learners=1)",
+    "learner(max_learners=3,standbys=1)",
+    "eager",
+    "cooperative",
+];
+
 #[test]
 fn any_single_join_leave_or_crash_moves_the_minimum() {
-    for name in ["learner", "learner(revocation=two-phase)", "eager", "cooperative"] {
+    for name in STRATEGIES {
         let strategy = assignor::parse(name).unwrap();
         for seed in 0..400 {
             let mut random = Random(seed);
@@ -53,6 +63,9 @@ fn any_single_join_leave_or_crash_moves_the_minimum() {
                     world.leave(place);
                     before[place].stays = false;
                 }
+                // A lost task goes to its standby wherever that is, so that it runs at once; balance comes second, and
+                // may take it on from there.
+                _ if name.contains("standbys") => continue,
                 _ => {
                     world.crash(place);
                     before[place].stays = false;
@@ -62,7 +75,9 @@ fn any_single_join_leave_or_crash_moves_the_minimum() {
                 continue;
             }
             world.moves = 0;
-            world.settle(&mut random, &format!("{name}, seed {seed}"));
+            // Learners turn ready together, or a few at a time: that must not make a task move on again.
+            let pace = [100, 40][seed as usize / 6 % 2];
+            world.settle_at_pace(&mut random, pace, &format!("{name}, seed {seed}"));
             assert_eq!(world.moves, minimum_moves(&before, 1), "{name}, seed {seed}: {before:?}");
         }
     }

@@ -163,6 +163,24 @@ fn a_difference_names_round_member_and_both_sides() {
 }
 
 #[test]
+fn a_story_without_rounds_does_not_hold_for_want_of_any() {
+    let text = STORIES[0].1;
+    let (group, _) = text.split_once("rebalance:").expect("a round");
+    let story = Story::read("group", group).expect("a group that strategies can be asked about");
+    assert_eq!(story.stable_view().members.len(), 3);
+    let error = replay(&story).expect_err("nothing to replay");
+    assert_eq!(error.to_string(), "group:8: the file has no `rebalance:` part");
+}
+
+#[test]
+fn line_ends_and_encoding_marks_of_other_systems_change_nothing() {
+    for (name, text) in STORIES {
+        let foreign = format!("\u{feff}{}", text.replace('\n', "\r\n"));
+        assert_eq!(differences(name, &foreign), [], "{name}");
+    }
+}
+
+#[test]
 fn balance_is_checked_in_both_directions() {
     let (name, text) = STORIES[3];
     for changed in
@@ -180,6 +198,8 @@ fn mistakes_are_told_with_their_line() {
         ("", "the file has no `tasks:` part"),
         ("tasks: T1", "the file has no `stable:` part"),
         ("tasks: T1 T1", "task T1 is put twice"),
+        ("tasks: T1 =5", "`=5` is not understood here: a task such as T1"),
+        ("tasks: T1 ~", "`~` is not understood here: a task such as T1"),
         ("tasks: T1=many", "`many` is not a whole number in range"),
         ("members: S1*0", "`0` is not a whole number in range"),
         ("members: S1 S1@I2", "member S1 is put twice"),

@@ -21,6 +21,8 @@ impl Story {
     /// lists should be: [`replay`](super::replay) and [`Story::check_stable`] find that out.
     pub fn read(file: &str, text: &str) -> Result<Self, TraceError> {
         let mut reader = Reader::new(file);
+        // Some editors begin a file with a mark of its encoding.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (index, line) in text.lines().enumerate() {
             let number = index + 1;
             let content = line.split('#').next().unwrap_or_default().trim();
@@ -175,8 +177,12 @@ impl Reader {
                 Some((name, size)) => (name, size.parse().map_err(|_| TraceFault::Number(size.to_owned()))?),
                 None => (word, 1),
             };
-            let stateful = !name.ends_with('~');
-            let id = TaskId::from(name.trim_end_matches('~'));
+            let (name, stateful) = name.strip_suffix('~').map_or((name, true), |name| (name, false));
+            if name.is_empty() {
+                let expected = "a task such as T1, T1=20 or T1~";
+                return Err(TraceFault::Syntax { found: word.to_owned(), expected });
+            }
+            let id = TaskId::from(name);
             if !self.known.insert(id.clone()) {
                 return Err(TraceFault::TaskTwice(id));
             }

@@ -74,9 +74,12 @@ impl fmt::Display for Difference {
 ///
 /// # Errors
 ///
-/// [`TraceError`] if a list puts a task twice.
+/// [`TraceError`] if a list puts a task twice, or if there is no round to replay.
 pub fn replay(story: &Story) -> Result<Vec<Difference>, TraceError> {
     let mut differences = Vec::new();
+    if story.rounds.is_empty() {
+        return Err(story.error(story.last_line(), TraceFault::Missing("rebalance:")));
+    }
     let first = story.rounds.first().map(|round| round.join.as_slice());
     not_twice(story, &story.stable, Kind::Joins, first)?;
     let mut before = &story.stable;
@@ -188,7 +191,11 @@ impl Report<'_> {
             .map(|line| line.member.clone())
             .collect();
         stop.sort();
-        self.compare(round.line, Place::Shutdown, join(&round.shutdown), join(&stop));
+        let nobody_or = |members: &[MemberId]| match members {
+            [] => "nobody stops".to_owned(),
+            some => join(some),
+        };
+        self.compare(round.line, Place::Shutdown, nobody_or(&round.shutdown), nobody_or(&stop));
         if let Some(follow_up) = round.follow_up {
             self.compare(round.line, Place::FollowUp, when(follow_up), when(plan.follow_up));
         }

@@ -114,6 +114,11 @@ impl Story {
         }
     }
 
+    /// The last line that the story before its rounds has.
+    pub(super) fn last_line(&self) -> usize {
+        self.stable.iter().map(|line| line.line).max().unwrap_or(1)
+    }
+
     pub(super) fn error(&self, line: usize, fault: TraceFault) -> TraceError {
         TraceError { file: self.file.clone(), line, fault: Box::new(fault) }
     }

@@ -194,8 +194,13 @@ impl World {
         }
     }
 
-    /// Rounds without further events until the group is at rest.
+    /// Rounds without further events until the group is at rest, all learners of a round turning ready together.
     pub(crate) fn settle(&mut self, random: &mut Random, context: &str) -> Plan {
+        self.settle_at_pace(random, 100, context)
+    }
+
+    /// The same, each learner turning ready with this chance a round.
+    pub(crate) fn settle_at_pace(&mut self, random: &mut Random, percent: u64, context: &str) -> Plan {
         let standbys = 2;
         let bound = 20 + 6 * (1 + standbys) * self.view.tasks.len();
         let mut answers = Vec::new();
@@ -206,7 +211,7 @@ impl World {
                 return plan;
             }
             if plan.follow_up != FollowUp::Immediate {
-                self.catch_up(random, 100);
+                self.catch_up(random, percent);
             }
             answers.push(plan);
         }
