@@ -6,8 +6,19 @@
 //! | `I1` … | drives the machines of an instance's members (the private room `instance`) |
 //! | `S1` … | runs a member's active tasks |
 //! | `I1 restorer` … | replays changelogs into an instance's copies |
+//! | `I1 restart` … | waits for an instance to go down, and starts it again |
+//!
+//! | module | what it holds |
+//! | --- | --- |
+//! | `roster` | every instance that was started, and who of its members is there |
+//! | `launch`, `restart` | starting an instance, and starting it again |
+//! | `broker`, `router` | the coordinator's thread, and the way of its replies |
+//! | `status` | a look at the whole |
 
 mod broker;
+mod launch;
+mod restart;
+mod roster;
 mod router;
 mod status;
 
@@ -19,7 +30,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use assignor::{InstanceId, MemberId, Strategy, Task, TaskId};
-use crossbeam_channel::{Sender, unbounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use parking_lot::Mutex;
 
 use crate::board::Board;
@@ -28,14 +39,16 @@ use crate::config::{EngineConfig, GroupConfig};
 use crate::error::Error;
 use crate::event::Observer;
 use crate::group::coordinator::Coordinator;
-use crate::group::message::Request;
-use crate::instance::{self, InstanceHandle, InstanceParts, Shared, ToInstance};
-use crate::log::{FileLogs, LogDirectory, TaskLog};
+use crate::instance::{self, Shared, ToInstance};
+use crate::log::{FileLogs, LogDirectory};
 use crate::position::Incarnation;
 use crate::source::Sources;
-use crate::store::{RocksStores, StoreDirectory};
 use crate::task::Breaker;
 
+use launch::Launcher;
+pub use launch::Membership;
+pub use restart::Farewell;
+use roster::Roster;
 use router::Router;
 pub use status::{ReplayStatus, Status};
 
@@ -89,22 +102,14 @@ pub struct Started {
 /// A running application.
 pub struct Cluster {
     config: ClusterConfig,
-    shared: Arc<Shared>,
+    launcher: Launcher,
     logs: Arc<FileLogs>,
-    task_logs: Vec<(TaskId, Arc<dyn TaskLog>)>,
-    router: Arc<Router>,
-    requests: Sender<Request>,
     coordinator: JoinHandle<()>,
-    instances: Mutex<Roster>,
-}
-
-/// Every instance that was ever started; names are never used again.
-#[derive(Default)]
-struct Roster {
-    instances: BTreeMap<InstanceId, InstanceHandle>,
-    /// Who has been told to go or crashed; not counted among the living.
-    gone: Vec<MemberId>,
-    members: usize,
+    roster: Arc<Mutex<Roster>>,
+    /// Instances that are being started again.
+    restarts: Mutex<Vec<JoinHandle<()>>>,
+    /// Disconnected when the cluster is being stopped.
+    closing: (Sender<()>, Receiver<()>),
 }
 
 impl Cluster {
@@ -143,8 +148,17 @@ impl Cluster {
         let coordinator = instance::spawn("coordinator".into(), &shared, move || {
             broker::run(machine, &threads, &routes, &inbox)
         });
-        let instances = Mutex::default();
-        Ok(Self { config, shared, logs, task_logs, router, requests, coordinator, instances })
+        let state = config.dir.join("state");
+        let launcher = Launcher { shared, task_logs, router, requests, state };
+        Ok(Self {
+            config,
+            launcher,
+            logs,
+            coordinator,
+            roster: Arc::default(),
+            restarts: Mutex::default(),
+            closing: bounded(0),
+        })
     }
 
     /// The application's logs, e.g. to be preloaded before the first instance starts.
@@ -156,7 +170,7 @@ impl Cluster {
     /// Where an instance keeps its copies.
     #[must_use]
     pub fn state_dir(&self, instance: &InstanceId) -> PathBuf {
-        self.config.dir.join("state").join(instance.as_str())
+        self.launcher.state_dir(instance)
     }
 
     /// Starts an instance with so many workers, each of this capacity. Instances are named I1, I2, … and members
@@ -166,42 +180,47 @@ impl Cluster {
     ///
     /// A state directory that cannot be opened.
     pub fn start(&self, workers: u32, capacity: u32) -> Result<Started, Error> {
-        let mut roster = self.instances.lock();
-        let id = InstanceId::from(format!("I{}", roster.instances.len() + 1));
-        let first = roster.members + 1;
-        let members: Vec<MemberId> =
-            (first..first + workers as usize).map(|n| MemberId::from(format!("S{n}"))).collect();
-        let stores: Arc<dyn StoreDirectory> =
-            Arc::new(RocksStores::new(&self.state_dir(&id), &self.config.engine.rocks)?);
-        let channel = unbounded();
-        for member in &members {
-            self.router.add(member.clone(), channel.0.clone());
-        }
-        let handle = instance::start(InstanceParts {
-            id: id.clone(),
-            members: members.clone(),
-            capacity,
-            shared: self.shared.clone(),
-            logs: self.task_logs.clone(),
-            stores,
-            coordinator: self.requests.clone(),
-            channel,
-        });
-        roster.members += members.len();
-        roster.instances.insert(id.clone(), handle);
-        Ok(Started { instance: id, members })
+        self.start_as(workers, capacity, Membership::Dynamic)
+    }
+
+    /// Starts an instance as [`Cluster::start`] does, with or without stable ids.
+    ///
+    /// # Errors
+    ///
+    /// A state directory that cannot be opened.
+    pub fn start_as(&self, workers: u32, capacity: u32, membership: Membership) -> Result<Started, Error> {
+        let mut roster = self.roster.lock();
+        let spec = roster.name(workers, capacity, membership);
+        let started = Started { instance: spec.id.clone(), members: spec.members.clone() };
+        let handle = self.launcher.launch(&spec)?;
+        roster.add(spec, handle);
+        Ok(started)
+    }
+
+    /// Takes an instance down, unless it has crashed or left already, and starts it again on its state directory once
+    /// that is free, `down` later. Returns at once, with the names of those who will be there: static members keep
+    /// theirs. What is done to them before they are back is an error.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unknown`] if no instance has this name, or it is being started again already.
+    pub fn restart(
+        &self,
+        instance: &InstanceId,
+        farewell: Farewell,
+        down: Duration,
+    ) -> Result<Started, Error> {
+        let closing = self.closing.1.clone();
+        let (started, thread) =
+            restart::restart(&self.launcher, &self.roster, closing, instance, farewell, down)?;
+        self.restarts.lock().push(thread);
+        Ok(started)
     }
 
     /// The living members with their instances: not asked to leave, not crashed.
     #[must_use]
     pub fn members(&self) -> Vec<(MemberId, InstanceId)> {
-        let roster = self.instances.lock();
-        let all = roster.instances.iter().flat_map(|(instance, handle)| {
-            handle.members.iter().map(|member| (member.clone(), instance.clone()))
-        });
-        let mut living: Vec<_> = all.filter(|(member, _)| !roster.gone.contains(member)).collect();
-        living.sort();
-        living
+        self.roster.lock().living()
     }
 
     /// Asks a member to leave; how it goes is the strategy's conduct.
@@ -210,7 +229,7 @@ impl Cluster {
     ///
     /// [`Error::Unknown`] if no living member has this name.
     pub fn leave(&self, member: &MemberId) -> Result<(), Error> {
-        self.send(member, ToInstance::Leave { member: member.clone() }, true)
+        self.roster.lock().send(member, ToInstance::Leave { member: member.clone() }, true)
     }
 
     /// Crashes a member: its thread stops at once, nothing is flushed or said, its session has to expire.
@@ -219,8 +238,9 @@ impl Cluster {
     ///
     /// [`Error::Unknown`] if no living member has this name.
     pub fn crash_member(&self, member: &MemberId) -> Result<(), Error> {
-        self.router.remove(member);
-        self.send(member, ToInstance::CrashMember { member: member.clone() }, true)
+        self.roster.lock().send(member, ToInstance::CrashMember { member: member.clone() }, true)?;
+        self.launcher.router.remove(member);
+        Ok(())
     }
 
     /// Crashes an instance with all its members.
@@ -229,17 +249,15 @@ impl Cluster {
     ///
     /// [`Error::Unknown`] if no instance has this name.
     pub fn crash(&self, instance: &InstanceId) -> Result<(), Error> {
-        let mut roster = self.instances.lock();
-        let Some(handle) = roster.instances.get(instance) else {
-            return Err(Error::Unknown { what: "instance", name: instance.to_string() });
-        };
+        let mut roster = self.roster.lock();
+        let handle = &roster.instance(instance)?.handle;
         handle.crashed.store(true, Ordering::Release);
         drop(handle.sender.send(ToInstance::Crashed));
         let members = handle.members.clone();
-        for member in members {
-            self.router.remove(&member);
-            roster.gone.push(member);
+        for member in &members {
+            self.launcher.router.remove(member);
         }
+        roster.lose(&members);
         Ok(())
     }
 
@@ -249,42 +267,27 @@ impl Cluster {
     ///
     /// [`Error::Unknown`] if no living member has this name.
     pub fn stall(&self, member: &MemberId, lasting: Duration) -> Result<(), Error> {
-        let until = self.shared.clock.now() + lasting;
-        self.send(member, ToInstance::Stall { member: member.clone(), until }, false)
-    }
-
-    fn send(&self, member: &MemberId, message: ToInstance, goes: bool) -> Result<(), Error> {
-        let mut roster = self.instances.lock();
-        let living = !roster.gone.contains(member);
-        let handle = roster.instances.values().find(|handle| living && handle.members.contains(member));
-        let Some(handle) = handle else {
-            return Err(Error::Unknown { what: "member", name: member.to_string() });
-        };
-        // An instance that has just ended has nobody left to do this to.
-        drop(handle.sender.send(message));
-        if goes {
-            roster.gone.push(member.clone());
-        }
-        Ok(())
+        let until = self.launcher.shared.clock.now() + lasting;
+        self.roster.lock().send(member, ToInstance::Stall { member: member.clone(), until }, false)
     }
 
     /// What is going on right now.
     #[must_use]
     pub fn status(&self) -> Status {
-        let roster = self.instances.lock();
-        status::take(&self.shared, roster.instances.values())
+        let roster = self.roster.lock();
+        status::take(&self.launcher.shared, roster.instances.values().map(|entry| &entry.handle))
     }
 
     /// Whether the run is poisoned: a thread panicked, a log or a store failed. Taken once, to be reported.
     #[must_use]
     pub fn failure(&self) -> Option<Error> {
-        self.shared.board.take_failure()
+        self.launcher.shared.board.take_failure()
     }
 
     /// Who polled each task last: where an audit finds its final copy.
     #[must_use]
     pub fn owners(&self) -> BTreeMap<TaskId, InstanceId> {
-        let owner = |spec: &TaskSpec| Some((spec.id.clone(), self.shared.board.owner(&spec.id)?.1));
+        let owner = |spec: &TaskSpec| Some((spec.id.clone(), self.launcher.shared.board.owner(&spec.id)?.1));
         self.config.tasks.iter().filter_map(owner).collect()
     }
 
@@ -294,17 +297,25 @@ impl Cluster {
     ///
     /// The failure that poisoned the run, if it has not been taken.
     pub fn stop(self) -> Result<(), Error> {
-        let mut instances = self.instances.into_inner().instances;
-        for handle in instances.values() {
-            drop(handle.sender.send(ToInstance::Shutdown));
+        let Self { launcher, coordinator, roster, restarts, closing, .. } = self;
+        {
+            let mut roster = roster.lock();
+            roster.stopping = true;
+            for entry in roster.instances.values() {
+                drop(entry.handle.sender.send(ToInstance::Shutdown));
+            }
         }
-        for handle in instances.values_mut() {
-            handle.join();
+        drop(closing);
+        for restart in restarts.into_inner() {
+            drop(restart.join());
+        }
+        for entry in roster.lock().instances.values_mut() {
+            entry.handle.join();
         }
         // The coordinator ends when nobody can send it requests any more.
-        drop(self.requests);
-        drop(instances);
-        drop(self.coordinator.join());
-        self.shared.board.take_failure().map_or(Ok(()), Err)
+        let Launcher { shared, requests, .. } = launcher;
+        drop((requests, roster));
+        drop(coordinator.join());
+        shared.board.take_failure().map_or(Ok(()), Err)
     }
 }

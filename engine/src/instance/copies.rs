@@ -3,6 +3,12 @@
 //! The two are locked apart. A *role* is locked for a moment by whoever changes it; a *copy* is locked for as long
 //! as a piece of replay takes. The restorer brings copies into line with their roles, a worker takes a copy out to
 //! run its task; a copy is never in flight between threads, so that it is open at most once.
+//!
+//! Members of an instance hear of a generation one after the other, and one may be behind by several, or have been
+//! thrown out without knowing. So each member has a say of its own in what a copy is meant to be, with the claim of the
+//! answer that it comes from: the newest counts, and when that is taken back the next one does. And a copy that a worker
+//! has out stays its own until it brings the copy back or its thread has ended, whatever is said meanwhile: as in Kafka
+//! Streams, whose tasks lock their directories, a successor waits for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +19,7 @@ use crossbeam_channel::Sender;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::log::{Fenced, TaskLog};
-use crate::position::Offset;
+use crate::position::{Claim, Offset};
 use crate::restore::Replay;
 
 use super::worker::ToWorker;
@@ -45,17 +51,71 @@ pub(crate) enum Role {
     Restoring(Restoration),
     /// Has reached the fenced end; its worker has been told and will take it.
     Restored(Restoration),
-    /// A worker has it, or is about to take it.
+    /// Its worker has it, or is about to take it.
     Running,
+}
+
+/// What the members of the instance say of a copy, each by its newest answer.
+type Says = BTreeMap<MemberId, (Claim, Role)>;
+
+/// Where a copy is.
+#[derive(Default)]
+pub(crate) enum Place {
+    /// It is not open.
+    #[default]
+    Closed,
+    /// At hand.
+    Here(Replay),
+    /// This member's worker runs its task.
+    With(MemberId),
+}
+
+impl Place {
+    /// The copy, if it is at hand.
+    pub(crate) fn here(&mut self) -> Option<&mut Replay> {
+        match self {
+            Self::Here(copy) => Some(copy),
+            Self::Closed | Self::With(_) => None,
+        }
+    }
+
+    /// A worker takes the copy out, if it is at hand and `wanted`.
+    pub(crate) fn take_out(
+        &mut self,
+        member: &MemberId,
+        wanted: impl FnOnce(&Replay) -> bool,
+    ) -> Option<Replay> {
+        match std::mem::take(self) {
+            Self::Here(copy) if wanted(&copy) => {
+                *self = Self::With(member.clone());
+                Some(copy)
+            }
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+
+    /// Takes the copy out for good, if it is at hand.
+    pub(crate) fn close(&mut self) -> Option<Replay> {
+        match std::mem::take(self) {
+            Self::Here(copy) => Some(copy),
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
 }
 
 /// One task's copy on this instance.
 pub(crate) struct Slot {
     pub(crate) task: TaskId,
     pub(crate) log: Arc<dyn TaskLog>,
-    role: Mutex<Role>,
-    /// The copy, unless it is closed or with a worker.
-    pub(crate) copy: Mutex<Option<Replay>>,
+    says: Mutex<Says>,
+    /// The copy, or who has it.
+    pub(crate) copy: Mutex<Place>,
     /// Where the copy stands, readable while somebody works on it.
     restored: AtomicU64,
     /// How far it has read, which is further while a chunk is being gathered.
@@ -76,8 +136,8 @@ impl Slot {
         Self {
             task,
             log,
-            role: Mutex::default(),
-            copy: Mutex::new(None),
+            says: Mutex::default(),
+            copy: Mutex::default(),
             restored: AtomicU64::new(0),
             read: AtomicU64::new(0),
             exists: AtomicBool::new(false),
@@ -117,6 +177,11 @@ impl Slot {
         self.replayed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// A copy was found on disk.
+    pub(crate) fn found(&self, at: Offset) {
+        self.advanced(at, at, 0, 0);
+    }
+
     /// The copy is gone: discarded, or lost with its worker.
     pub(crate) fn lost(&self) {
         self.exists.store(false, Ordering::Release);
@@ -133,47 +198,82 @@ impl Slot {
         !self.ready_told.swap(true, Ordering::Relaxed)
     }
 
-    /// What it is meant to be.
+    /// What it is meant to be: what the newest answer says.
     pub(crate) fn role(&self) -> Role {
-        self.role.lock().clone()
+        let says = self.says.lock();
+        says.values().max_by_key(|(claim, _)| *claim).map(|(_, role)| role.clone()).unwrap_or_default()
     }
 
-    /// Gives it a new role.
-    pub(crate) fn set_role(&self, role: Role) {
-        let mut now = self.role.lock();
+    /// A member was told to run the task. Until its worker takes over, the copy is kept at hand as it is.
+    pub(crate) fn reserve(&self, member: &MemberId, claim: Claim) {
+        self.says.lock().entry(member.clone()).or_insert((claim, Role::Parked)).0 = claim;
+    }
+
+    /// A member's answer says what the copy is to be.
+    pub(crate) fn assign(&self, member: &MemberId, claim: Claim, role: Role) {
+        self.begins(&role);
+        self.says.lock().insert(member.clone(), (claim, role));
+    }
+
+    /// What a member says of it changes, if `expected` still holds; says whether it did.
+    pub(crate) fn change(&self, member: &MemberId, expected: impl FnOnce(&Role) -> bool, role: Role) -> bool {
+        let mut says = self.says.lock();
+        let Some((_, now)) = says.get_mut(member).filter(|(_, now)| expected(now)) else { return false };
+        self.begins(&role);
+        *now = role;
+        true
+    }
+
+    /// A member does not want its copy any more, or is gone. If nobody else does, it is closed as soon as nobody runs
+    /// it. False if it had no say in it.
+    pub(crate) fn release(&self, member: &MemberId) -> bool {
+        self.says.lock().remove(member).is_some()
+    }
+
+    /// Whatever it was meant to be, it is to be closed.
+    pub(crate) fn close(&self) {
+        self.says.lock().clear();
+    }
+
+    /// Work on it is counted anew.
+    fn begins(&self, role: &Role) {
         if matches!(role, Role::Learner(_) | Role::Standby | Role::Restoring(_)) {
             self.replayed_records.store(0, Ordering::Relaxed);
             self.replayed_bytes.store(0, Ordering::Relaxed);
             self.initial_lag.store(self.lag(), Ordering::Relaxed);
             self.ready_told.store(false, Ordering::Relaxed);
         }
-        *now = role;
     }
 
-    /// Changes the role only if `expected` still holds; says whether it did.
-    pub(crate) fn change_role(&self, expected: impl FnOnce(&Role) -> bool, role: Role) -> bool {
-        let mut now = self.role.lock();
-        let holds = expected(&now);
-        if holds {
-            *now = role;
-        }
-        holds
+    /// Whether the restorer could work on the copy: no worker has it out.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        self.copy.try_lock().is_none_or(|place| !matches!(*place, Place::With(_)))
     }
 
     /// Parks a copy that its worker no longer runs but has not brought back yet. Until the worker puts it into the
     /// place that is returned, whoever wants it waits, and nobody opens it a second time.
-    pub(crate) fn begin_parking(&self, at: Offset) -> MutexGuard<'_, Option<Replay>> {
+    pub(crate) fn begin_parking(&self, member: &MemberId, at: Offset) -> MutexGuard<'_, Place> {
         let place = self.copy.lock();
         self.restored.store(at.0, Ordering::Release);
         self.exists.store(true, Ordering::Release);
-        *self.role.lock() = Role::Parked;
+        self.change(member, |role| matches!(role, Role::Running), Role::Parked);
         place
     }
 
     /// Puts the copy into its place.
-    pub(crate) fn end_parking(&self, place: &mut Option<Replay>, copy: Replay) {
+    pub(crate) fn end_parking(&self, place: &mut Place, copy: Replay) {
         self.restored.store(copy.checkpoint().offset.0, Ordering::Release);
-        *place = Some(copy);
+        *place = Place::Here(copy);
+    }
+
+    /// A worker's thread has ended without bringing the copy back, if it had it. What it had not flushed is lost.
+    pub(crate) fn abandoned_by(&self, member: &MemberId) {
+        let mut place = self.copy.lock();
+        if matches!(&*place, Place::With(runner) if runner == member) {
+            *place = Place::Closed;
+            // How much of it is on disk is seen when it is opened.
+            self.restored.store(0, Ordering::Release);
+        }
     }
 }
 
@@ -206,7 +306,7 @@ impl Copies {
     /// Drops what a crash has left open, unflushed, so that the directory can be opened again.
     pub(crate) fn drop_all(&self) {
         for slot in self.iter() {
-            drop(slot.copy.lock().take());
+            *slot.copy.lock() = Place::Closed;
         }
     }
 
@@ -214,7 +314,7 @@ impl Copies {
     pub(crate) fn stored(&self) -> Vec<Copy> {
         self.iter()
             .filter(|slot| slot.exists.load(Ordering::Acquire))
-            .filter(|slot| matches!(*slot.role.lock(), Role::Closed | Role::Parked))
+            .filter(|slot| matches!(slot.role(), Role::Closed | Role::Parked))
             .map(|slot| Copy { task: slot.task.clone(), lag: slot.lag() })
             .collect()
     }

@@ -102,6 +102,8 @@ pub(crate) struct InstanceHandle {
     pub(crate) sender: Sender<ToInstance>,
     pub(crate) crashed: Arc<AtomicBool>,
     pub(crate) copies: Arc<Copies>,
+    /// Nothing ever comes; disconnected when all its threads have ended and its directory is free.
+    pub(crate) done: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -136,7 +138,10 @@ impl InstanceHandle {
 /// What an instance is started with.
 pub(crate) struct InstanceParts {
     pub(crate) id: InstanceId,
-    pub(crate) members: Vec<MemberId>,
+    /// Its members' names, each with its stable id if it has one.
+    pub(crate) members: Vec<(MemberId, Option<String>)>,
+    /// Which start of members of these names this is.
+    pub(crate) start: u64,
     pub(crate) capacity: u32,
     pub(crate) shared: Arc<Shared>,
     pub(crate) logs: Vec<(TaskId, Arc<dyn TaskLog>)>,
@@ -153,9 +158,9 @@ struct Instance {
     coordinator: Sender<Request>,
     inbox: Receiver<ToInstance>,
     seats: BTreeMap<MemberId, Seat>,
-    /// Which member's answer a copy's role came from last: a member closes only copies that are its own.
-    users: BTreeMap<TaskId, MemberId>,
     wake_restorer: Sender<()>,
+    /// Disconnected when it is known what copies lie on the disk.
+    looked: Receiver<()>,
     crashed: Arc<AtomicBool>,
     /// Tells the restorer to close all copies and end.
     ending: Arc<AtomicBool>,
@@ -163,11 +168,13 @@ struct Instance {
 
 /// Starts an instance's threads: its own, one per worker, and its restorer.
 pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
-    let InstanceParts { id, members, capacity, shared, logs, stores, coordinator, channel } = parts;
+    let InstanceParts { id, members, start, capacity, shared, logs, stores, coordinator, channel } = parts;
     let copies = Arc::new(Copies::new(logs));
     let crashed = Arc::new(AtomicBool::new(false));
     let ending = Arc::new(AtomicBool::new(false));
     let (wake_restorer, wake) = bounded(1);
+    let (looking, looked) = bounded(0);
+    let (ends, done) = bounded(0);
     let (sender, inbox) = channel;
     let restorer = Restorer::new(RestorerParts {
         instance: id.clone(),
@@ -178,10 +185,12 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
         reports: sender.clone(),
         crashed: crashed.clone(),
         ending: ending.clone(),
+        looked: Some(looking),
+        kept_for: members.iter().find(|(_, id)| id.is_some()).map(|(member, _)| member.clone()),
     });
     let mut threads = vec![spawn(format!("{id} restorer"), &shared, move || restorer.run())];
     let mut seats = BTreeMap::new();
-    for member in &members {
+    for (member, static_id) in &members {
         let (to_worker, commands) = unbounded();
         let last_polled = Arc::new(AtomicU64::new(0));
         // A member of a crashed instance is crashed too; a crashed member's instance need not be.
@@ -202,10 +211,9 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
         let config = MemberConfig {
             id: member.clone(),
             instance: id.clone(),
-            static_id: None,
+            static_id: static_id.clone(),
             capacity,
-            // Names are never used again.
-            start: 0,
+            start,
         };
         let machine = Member::new(config, shared.strategy.clone(), &shared.group);
         seats.insert(member.clone(), Seat::new(machine, to_worker, member_crashed, last_polled));
@@ -216,8 +224,8 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
         coordinator,
         inbox,
         seats,
-        users: BTreeMap::new(),
         wake_restorer,
+        looked,
         crashed: crashed.clone(),
         ending,
     };
@@ -228,9 +236,11 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
             drop(thread.join());
         }
         leftovers.drop_all();
+        drop(ends);
         outcome
     });
-    InstanceHandle { members, sender, crashed, copies, thread: Some(thread) }
+    let members = members.into_iter().map(|(member, _)| member).collect();
+    InstanceHandle { members, sender, crashed, copies, done, thread: Some(thread) }
 }
 
 /// Wakes a restorer. One that has been woken already looks at everything anyway.
@@ -317,6 +327,7 @@ impl Inventory for Lookup<'_> {
 
 impl Instance {
     fn run(mut self) -> Result<(), Error> {
+        let _disconnected = self.looked.recv();
         let members: Vec<MemberId> = self.seats.keys().cloned().collect();
         for member in &members {
             self.step(member, MemberEvent::Start);
@@ -425,7 +436,9 @@ impl Instance {
             MemberEffect::Run { task, claim } => {
                 let assigned = TaskEvent::Assigned { member: member.clone(), generation: claim.generation };
                 self.observe(&task, assigned);
-                self.users.insert(task.clone(), member.clone());
+                if let Some(slot) = self.copies.get(&task) {
+                    slot.reserve(member, claim);
+                }
                 self.tell(member, ToWorker::TakeOver { task, claim });
             }
             MemberEffect::Learn { task } => {
@@ -459,9 +472,9 @@ impl Instance {
     }
 
     fn give_role(&mut self, member: &MemberId, task: &TaskId, role: Role) {
-        self.users.insert(task.clone(), member.clone());
+        let Some(claim) = self.seats.get(member).map(|seat| seat.machine.claim()) else { return };
         if let Some(slot) = self.copies.get(task) {
-            slot.set_role(role);
+            slot.assign(member, claim, role);
         }
         wake(&self.wake_restorer);
     }
@@ -472,9 +485,7 @@ impl Instance {
             let (records, bytes) = slot.replayed();
             self.observe(task, TaskEvent::LearnerDropped { member: member.clone(), records, bytes });
         }
-        if self.users.get(task) == Some(member) {
-            self.users.remove(task);
-            slot.change_role(|role| !matches!(role, Role::Running), Role::Closed);
+        if slot.release(member) {
             wake(&self.wake_restorer);
         }
     }
@@ -484,10 +495,8 @@ impl Instance {
         let Some(seat) = self.seats.remove(member) else { return };
         seat.crashed.store(true, Ordering::Release);
         self.observe_losses(member);
-        for task in self.users.iter().filter(|(_, user)| *user == member).map(|(task, _)| task) {
-            if let Some(slot) = self.copies.get(task) {
-                slot.set_role(Role::Closed);
-            }
+        for slot in self.copies.iter() {
+            slot.release(member);
         }
         wake(&self.wake_restorer);
     }

@@ -8,17 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assignor::{InstanceId, TaskId};
+use assignor::{InstanceId, MemberId, TaskId};
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::clock::{Clock as _, Time};
 use crate::error::Error;
 use crate::event::{Event, TaskEvent};
+use crate::position::Claim;
 use crate::restore::{Limit, Progress, Replay};
 use crate::store::StoreDirectory;
 use crate::task::open_copy;
 
-use super::copies::{Copies, Role, Slot};
+use super::copies::{Copies, Place, Restoration, Role, Slot};
 use super::worker::ToWorker;
 use super::{Shared, ToInstance};
 
@@ -40,6 +41,10 @@ pub(crate) struct RestorerParts {
     pub(crate) crashed: Arc<AtomicBool>,
     /// Set by the instance when its workers are gone: close every copy and end.
     pub(crate) ending: Arc<AtomicBool>,
+    /// Dropped when it is known what copies lie on the disk.
+    pub(crate) looked: Option<Sender<()>>,
+    /// Copies found on the disk are kept open for this member: they will be wanted at once.
+    pub(crate) kept_for: Option<MemberId>,
 }
 
 pub(crate) struct Restorer {
@@ -94,6 +99,7 @@ impl Restorer {
     ///
     /// A failed log or store.
     pub(crate) fn run(mut self) -> Result<(), Error> {
+        self.look_at_disk()?;
         loop {
             if self.parts.crashed.load(Ordering::Acquire) || self.parts.shared.board.failed() {
                 return Ok(());
@@ -113,6 +119,24 @@ impl Restorer {
                 }
             }
         }
+    }
+
+    /// Finds the copies that an earlier process left in the directory, and how far behind each is: its members say so
+    /// when they join.
+    fn look_at_disk(&mut self) -> Result<(), Error> {
+        for task in self.parts.stores.tasks()? {
+            let Some(slot) = self.parts.copies.get(&task).cloned() else { continue };
+            let copy = self.open(&slot)?;
+            slot.found(copy.checkpoint().offset);
+            if let Some(member) = &self.parts.kept_for {
+                slot.assign(member, Claim::default(), Role::Parked);
+                *slot.copy.lock() = Place::Here(copy);
+            } else {
+                copy.into_store().close()?;
+            }
+        }
+        drop(self.parts.looked.take());
+        Ok(())
     }
 
     /// Tells the observer of the work on copies that was begun at least this long ago.
@@ -136,14 +160,18 @@ impl Restorer {
         let mut following = false;
         for slot in self.parts.copies.iter() {
             match slot.role() {
+                // Another worker, thrown out of the group perhaps, still has the copy: look again later.
+                Role::Restoring(_) | Role::Learner(_) | Role::Standby if !slot.is_at_hand() => {
+                    following = true
+                }
                 Role::Restoring(_) => return Work::Restore(slot.clone()),
                 // Who holds the lock is a worker that is about to take the copy: look again later.
-                Role::Closed if slot.copy.try_lock().is_some_and(|copy| copy.is_some()) => {
+                Role::Closed if slot.copy.try_lock().is_some_and(|copy| matches!(*copy, Place::Here(_))) => {
                     close = Some(slot.clone());
                 }
                 Role::Learner(_) | Role::Standby => {
                     following = true;
-                    let unopened = slot.copy.try_lock().is_some_and(|copy| copy.is_none());
+                    let unopened = slot.copy.try_lock().is_some_and(|copy| matches!(*copy, Place::Closed));
                     if unopened || slot.lag() > 0 {
                         followers.push(slot.clone());
                     }
@@ -168,10 +196,10 @@ impl Restorer {
         if !matches!(slot.role(), Role::Restoring(_) | Role::Learner(_) | Role::Standby) {
             return Ok(0);
         }
-        if held.is_none() {
-            *held = Some(self.open(slot)?);
+        if matches!(*held, Place::Closed) {
+            *held = Place::Here(self.open(slot)?);
         }
-        let Some(copy) = held.as_mut() else { return Ok(0) };
+        let Some(copy) = held.here() else { return Ok(0) };
         let clock = &self.parts.shared.clock;
         let before = (copy.position(), copy.checkpoint().offset);
         let began = clock.now();
@@ -207,12 +235,10 @@ impl Restorer {
     fn restore(&mut self, slot: &Arc<Slot>) -> Result<(), Error> {
         self.piece(slot)?;
         let Role::Restoring(restoration) = slot.role() else { return Ok(()) };
-        let arrived =
-            slot.copy.lock().as_ref().is_some_and(|copy| copy.checkpoint().offset >= restoration.fenced.end);
-        if arrived
-            && slot
-                .change_role(|role| matches!(role, Role::Restoring(_)), Role::Restored(restoration.clone()))
-        {
+        let Restoration { member, fenced, .. } = &restoration;
+        let arrived = slot.copy.lock().here().is_some_and(|copy| copy.checkpoint().offset >= fenced.end);
+        let is_this = |role: &Role| matches!(role, Role::Restoring(now) if now.fenced == *fenced);
+        if arrived && slot.change(member, is_this, Role::Restored(restoration.clone())) {
             drop(restoration.worker.send(ToWorker::Restored { task: slot.task.clone() }));
         }
         Ok(())
@@ -232,7 +258,7 @@ impl Restorer {
         if !matches!(slot.role(), Role::Closed) {
             return Ok(());
         }
-        if let Some(copy) = held.take() {
+        if let Some(copy) = held.close() {
             copy.into_store().close()?;
         }
         Ok(())
@@ -240,7 +266,7 @@ impl Restorer {
 
     fn close_all(&self) -> Result<(), Error> {
         for slot in self.parts.copies.iter() {
-            slot.set_role(Role::Closed);
+            slot.close();
             Self::close(slot)?;
         }
         Ok(())

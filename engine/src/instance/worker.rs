@@ -89,6 +89,15 @@ impl Worker {
     ///
     /// A failed log, store or source.
     pub(crate) fn run(mut self) -> Result<(), Error> {
+        let outcome = self.work();
+        // What a crash left with it can be opened again once it has let go of it.
+        self.active.clear();
+        self.parts.copies.iter().for_each(|slot| slot.abandoned_by(&self.parts.member));
+        wake(&self.parts.wake_restorer);
+        outcome
+    }
+
+    fn work(&mut self) -> Result<(), Error> {
         loop {
             while let Ok(command) = self.parts.commands.try_recv() {
                 if !self.obey(command)? {
@@ -280,7 +289,8 @@ impl Worker {
             .iter()
             .zip(&stopped)
             .map(|(slot, active)| {
-                Some((slot.as_ref()?, slot.as_ref()?.begin_parking(active.checkpoint().offset)))
+                let at = active.checkpoint().offset;
+                Some((slot.as_ref()?, slot.as_ref()?.begin_parking(&self.parts.member, at)))
             })
             .collect();
         self.report(report);
@@ -304,14 +314,8 @@ impl Worker {
         if self.pending.remove(task).is_some()
             && let Some(slot) = self.slot(task)
         {
-            let member = &self.parts.member;
-            slot.change_role(
-                |role| {
-                    matches!(role, Role::Restoring(restoration) | Role::Restored(restoration)
-                    if restoration.member == *member)
-                },
-                Role::Parked,
-            );
+            let waits = |role: &Role| matches!(role, Role::Restoring(_) | Role::Restored(_));
+            slot.change(&self.parts.member, waits, Role::Parked);
         }
         None
     }
@@ -319,6 +323,7 @@ impl Worker {
     /// Fence, then either replay the few records that are left and run, or leave the replay to the restorer.
     fn take_over(&mut self, task: &TaskId, claim: Claim) -> Result<(), Error> {
         let Some(slot) = self.slot(task).cloned() else { return Ok(()) };
+        let member = self.parts.member.clone();
         let lag = slot.lag();
         let fenced = match slot.log.fence(claim) {
             Ok(fenced) => fenced,
@@ -328,21 +333,19 @@ impl Worker {
             }
             Err(error) => return Err(error.into()),
         };
-        self.observe(task, TaskEvent::Fenced { member: self.parts.member.clone(), epoch: fenced.epoch, lag });
-        slot.set_role(Role::Running);
+        self.observe(task, TaskEvent::Fenced { member: member.clone(), epoch: fenced.epoch, lag });
+        slot.change(&member, |_| true, Role::Running);
         let at_hand = slot
             .copy
             .try_lock_for(COPY_PATIENCE)
-            .and_then(|mut copy| copy.take_if(|copy| copy.lag() <= OWN_REPLAY_RECORDS));
+            .and_then(|mut place| place.take_out(&member, |copy| copy.lag() <= OWN_REPLAY_RECORDS));
         match at_hand {
             Some(copy) => self.finish(task, copy, fenced, (0, 0)),
             None => {
                 self.pending.insert(task.clone(), fenced);
-                slot.set_role(Role::Restoring(Restoration {
-                    member: self.parts.member.clone(),
-                    fenced,
-                    worker: self.parts.own.clone(),
-                }));
+                let worker = self.parts.own.clone();
+                let restoring = Role::Restoring(Restoration { member: member.clone(), fenced, worker });
+                slot.change(&member, |_| true, restoring);
                 wake(&self.parts.wake_restorer);
                 Ok(())
             }
@@ -354,17 +357,12 @@ impl Worker {
         let Some(slot) = self.slot(task).cloned() else { return Ok(()) };
         let member = &self.parts.member;
         let Some(fenced) = self.pending.get(task).copied() else { return Ok(()) };
-        let mine = slot.change_role(
-            |role| {
-                matches!(role, Role::Restored(restoration)
-                if restoration.member == *member && restoration.fenced == fenced)
-            },
-            Role::Running,
-        );
-        if !mine {
+        let is_this =
+            |role: &Role| matches!(role, Role::Restored(restoration) if restoration.fenced == fenced);
+        if !slot.change(member, is_this, Role::Running) {
             return Ok(());
         }
-        let copy = slot.copy.lock().take();
+        let copy = slot.copy.lock().take_out(member, |_| true);
         match copy {
             Some(copy) => {
                 self.pending.remove(task);

@@ -100,9 +100,10 @@ impl World {
     }
 
     fn copy(&mut self, id: &MemberId, task: &assignor::TaskId, role: Role) {
-        let Some(instance) = self.seats.get(id).map(|seat| seat.instance.clone()) else { return };
+        let Some(seat) = self.seats.get(id) else { return };
+        let (instance, claim) = (seat.instance.clone(), seat.machine.claim());
         if let Some(node) = self.nodes.get_mut(&instance) {
-            node.assign(id, task, role);
+            node.assign(id, task, claim, role);
         }
         self.wake_restorer(&instance, self.beat() / 50);
     }

@@ -10,6 +10,7 @@ use super::witness::Witness;
 use crate::error::Error;
 use crate::group::message::Inventory;
 use crate::log::{Fenced, TaskLog};
+use crate::position::Claim;
 use crate::restore::{Replay, ReplayOptions};
 use crate::store::{MemStores, Store, StoreDirectory};
 use crate::task::open_copy;
@@ -27,20 +28,26 @@ pub(super) enum Role {
     Restored(Fenced),
     /// Its worker has it.
     Running,
-    /// To be closed as soon as its worker gives it back.
-    Closing,
 }
 
 /// One task's copy that is open, or is going to be.
 #[derive(Debug)]
-pub(super) struct Slot {
-    /// Whose it is.
-    pub(super) holder: MemberId,
-    pub(super) role: Role,
+struct Slot {
+    /// What each member says it is to be, by its newest answer: the newest of all counts. Nobody says anything of a copy
+    /// that is to be closed as soon as its worker gives it back.
+    says: BTreeMap<MemberId, (Claim, Role)>,
     /// The copy, unless it has not been opened or is with a worker.
     replay: Option<Replay>,
     /// The worker that has it.
     out: Option<MemberId>,
+}
+
+impl Slot {
+    /// What it is to be, and who says so.
+    fn role(&self) -> Option<(&MemberId, Role)> {
+        let newest = self.says.iter().max_by_key(|(_, (claim, _))| *claim);
+        newest.map(|(member, (_, role))| (member, *role))
+    }
 }
 
 /// An instance.
@@ -74,27 +81,24 @@ impl Node {
     }
 
     /// Gives a copy a role at a member; the restorer opens it if it is not open.
-    pub(super) fn assign(&mut self, member: &MemberId, task: &TaskId, role: Role) {
-        let slot = self.slots.entry(task.clone()).or_insert_with(|| Slot {
-            holder: member.clone(),
-            role,
-            replay: None,
-            out: None,
-        });
-        slot.holder = member.clone();
-        slot.role = role;
+    pub(super) fn assign(&mut self, member: &MemberId, task: &TaskId, claim: Claim, role: Role) {
+        let nothing = || Slot { says: BTreeMap::new(), replay: None, out: None };
+        let slot = self.slots.entry(task.clone()).or_insert_with(nothing);
+        slot.says.insert(member.clone(), (claim, role));
     }
 
-    /// Closes a member's copy, flushed, unless it is somebody else's by now.
+    /// Closes a member's copy, flushed, unless others of its instance want it.
     pub(super) fn close(&mut self, member: &MemberId, task: &TaskId) -> Result<(), Error> {
-        let Some(slot) = self.slots.get_mut(task).filter(|slot| slot.holder == *member) else {
-            return Ok(());
-        };
-        if slot.out.is_some() {
-            slot.role = Role::Closing;
-            return Ok(());
+        if let Some(slot) = self.slots.get_mut(task) {
+            slot.says.remove(member);
         }
-        if let Some(replay) = self.slots.remove(task).and_then(|slot| slot.replay) {
+        self.close_unwanted(task)
+    }
+
+    fn close_unwanted(&mut self, task: &TaskId) -> Result<(), Error> {
+        if self.slots.get(task).is_some_and(|slot| slot.says.is_empty() && slot.out.is_none())
+            && let Some(replay) = self.slots.remove(task).and_then(|slot| slot.replay)
+        {
             replay.into_store().close()?;
         }
         Ok(())
@@ -108,12 +112,10 @@ impl Node {
         fenced: Fenced,
     ) -> Option<Box<dyn Store>> {
         let slot = self.slots.get_mut(task)?;
-        if slot.holder != *member || slot.role != Role::Restored(fenced) {
-            return None;
-        }
+        let (_, role) = slot.says.get_mut(member).filter(|(_, role)| *role == Role::Restored(fenced))?;
         let replay = slot.replay.take()?;
         slot.out = Some(member.clone());
-        slot.role = Role::Running;
+        *role = Role::Running;
         Some(replay.into_store())
     }
 
@@ -128,20 +130,16 @@ impl Node {
         let Some(slot) = self.slots.get_mut(task) else { return Ok(()) };
         slot.out = None;
         slot.replay = Some(Replay::new(log, store, ReplayOptions::default()));
-        if slot.role == Role::Closing {
-            let holder = slot.holder.clone();
-            return self.close(&holder, task);
+        if let Some((_, role)) = slot.says.get_mut(member).filter(|(_, role)| *role == Role::Running) {
+            *role = Role::Parked;
         }
-        if slot.holder == *member {
-            slot.role = Role::Parked;
-        }
-        Ok(())
+        self.close_unwanted(task)
     }
 
     /// A worker no longer waits for a copy.
     pub(super) fn unwait(&mut self, member: &MemberId, task: &TaskId) {
-        if let Some(slot) = self.slots.get_mut(task).filter(|slot| slot.holder == *member) {
-            slot.role = Role::Parked;
+        if let Some((_, role)) = self.slots.get_mut(task).and_then(|slot| slot.says.get_mut(member)) {
+            *role = Role::Parked;
         }
     }
 
@@ -149,11 +147,9 @@ impl Node {
     pub(super) fn lose(&mut self, member: &MemberId) {
         for slot in self.slots.values_mut() {
             slot.out.take_if(|out| out == member);
-            if slot.holder == *member {
-                slot.role = Role::Closing;
-            }
+            slot.says.remove(member);
         }
-        self.slots.retain(|_, slot| slot.holder != *member || slot.out.is_some());
+        self.slots.retain(|_, slot| !slot.says.is_empty() || slot.out.is_some());
     }
 
     /// The process is gone: everything open is lost, the disk stays.
@@ -163,39 +159,45 @@ impl Node {
 
     /// One piece of replay: tasks that are being taken over first, then learners, then standbys.
     pub(super) fn restore(&mut self) -> Result<Piece, Error> {
-        let rank = |slot: &Slot| match slot.role {
-            Role::Restoring(_) => 0,
-            Role::Learner => 1,
+        let rank = |slot: &Slot| match slot.role() {
+            Some((_, Role::Restoring(_))) => 0,
+            Some((_, Role::Learner)) => 1,
             _ => 2,
         };
         let logs = &self.logs;
         let works = |(task, slot): &(&TaskId, &mut Slot)| {
             let behind = |replay: &Replay| replay.checkpoint().offset < logs.of(task).end();
-            let follows = matches!(slot.role, Role::Learner | Role::Standby);
-            let restores = matches!(slot.role, Role::Restoring(_));
-            slot.out.is_none() && (restores || (follows && slot.replay.as_ref().is_none_or(behind)))
+            slot.out.is_none()
+                && match slot.role() {
+                    Some((_, Role::Restoring(_))) => true,
+                    Some((_, Role::Learner | Role::Standby)) => slot.replay.as_ref().is_none_or(behind),
+                    _ => false,
+                }
         };
         let next = self.slots.iter_mut().filter(works).min_by_key(|(_, slot)| rank(slot));
         let Some((task, slot)) = next else { return Ok(Piece::Idle) };
+        let Some((member, role)) = slot.role().map(|(member, role)| (member.clone(), role)) else {
+            return Ok(Piece::Idle);
+        };
         let mut replay = match slot.replay.take() {
             Some(replay) => replay,
             None => open(&self.disk, &logs.of(task), task, self.fault)?,
         };
-        if let Role::Restoring(fenced) = slot.role {
+        if let Role::Restoring(fenced) = role {
             if replay.checkpoint().offset < fenced.end {
                 replay.step(PIECE_BYTES)?;
             }
             let done = replay.checkpoint().offset >= fenced.end;
             slot.replay = Some(replay);
-            if done {
-                slot.role = Role::Restored(fenced);
-                return Ok(Piece::Restored(slot.holder.clone(), task.clone()));
+            if let Some((_, role)) = slot.says.get_mut(&member).filter(|_| done) {
+                *role = Role::Restored(fenced);
+                return Ok(Piece::Restored(member, task.clone()));
             }
             return Ok(Piece::Restoring);
         }
         replay.step(PIECE_BYTES)?;
         slot.replay = Some(replay);
-        Ok(Piece::Followed(slot.holder.clone()))
+        Ok(Piece::Followed(member))
     }
 
     /// The copy of a task, for the final audit.
@@ -247,7 +249,8 @@ impl Inventory for Node {
     }
 
     fn instance_ready(&self, acceptable_lag: u64) -> bool {
-        let learners = self.slots.iter().filter(|(_, slot)| slot.role == Role::Learner);
+        let learns = |slot: &Slot| slot.role().is_some_and(|(_, role)| role == Role::Learner);
+        let learners = self.slots.iter().filter(|(_, slot)| learns(slot));
         learners.into_iter().all(|(task, _)| self.lag(task).is_some_and(|lag| lag <= acceptable_lag))
     }
 }

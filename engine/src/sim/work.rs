@@ -81,7 +81,7 @@ impl World {
                 self.trail.note(self.now, || format!("{id}: fences {task} with {claim:?}: {fenced:?}"));
                 seat.pending.insert(task.clone(), fenced);
                 if let Some(node) = self.nodes.get_mut(&instance) {
-                    node.assign(id, task, Role::Restoring(fenced));
+                    node.assign(id, task, claim, Role::Restoring(fenced));
                 }
                 self.wake_restorer(&instance, self.beat() / 50);
                 Ok(())
