@@ -14,7 +14,7 @@ use engine::sim::{
 
 const SEEDS: u64 = 2_000;
 /// Seeds beyond those that once found a fault.
-const FINDS: [u64; 2] = [16_123, 117_777];
+const FINDS: [u64; 5] = [16_123, 30_165, 30_398, 60_253, 117_777];
 
 /// Runs setups on all cores; results in their order.
 fn run_all(setups: &[Setup]) -> Vec<Result<Outcome, Box<Failure>>> {

@@ -319,3 +319,84 @@ impl Copies {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::MemLog;
+    use crate::position::{Epoch, Generation, Incarnation};
+    use crate::restore::ReplayOptions;
+    use crate::store::{MemStores, StoreDirectory as _};
+
+    fn slot() -> Slot {
+        let task = TaskId::from("T1");
+        let log = Arc::new(MemLog::new(&task));
+        Slot::new(task, log)
+    }
+
+    fn claim(generation: u64) -> Claim {
+        Claim { incarnation: Incarnation(1), generation: Generation(generation) }
+    }
+
+    fn restoring(member: &str) -> Role {
+        let fenced = Fenced { epoch: Epoch(1), end: Offset(0) };
+        let (worker, _) = crossbeam_channel::unbounded();
+        Role::Restoring(Restoration { member: member.into(), fenced, worker })
+    }
+
+    fn copy(slot: &Slot) -> Replay {
+        let store = MemStores::default().open(&slot.task).unwrap();
+        Replay::new(slot.log.clone(), store, ReplayOptions::default())
+    }
+
+    /// A member that is behind cannot take a copy from one that runs or restores it.
+    #[test]
+    fn an_older_answer_takes_nothing() {
+        for role in [Role::Running, restoring("S1"), Role::Learner("S1".into())] {
+            for late in [Role::Learner("S2".into()), Role::Standby, restoring("S2")] {
+                let slot = slot();
+                slot.assign(&"S1".into(), claim(5), role.clone());
+                slot.assign(&"S2".into(), claim(4), late);
+                assert_eq!(format!("{:?}", slot.role()), format!("{role:?}"));
+                assert!(slot.release(&"S2".into()), "it is told that it is out");
+                assert_eq!(format!("{:?}", slot.role()), format!("{role:?}"));
+            }
+        }
+    }
+
+    /// Who was displaced and is not out after all has its copy again when the other lets go of it.
+    #[test]
+    fn what_a_newer_answer_takes_back_is_the_older_ones_again() {
+        let slot = slot();
+        slot.assign(&"S1".into(), claim(1), Role::Standby);
+        slot.assign(&"S2".into(), claim(2), Role::Learner("S2".into()));
+        assert!(matches!(slot.role(), Role::Learner(_)));
+        slot.release(&"S2".into());
+        assert!(matches!(slot.role(), Role::Standby));
+        slot.release(&"S1".into());
+        assert!(matches!(slot.role(), Role::Closed));
+    }
+
+    /// A copy that a worker has out is nobody else's to open; brought back late, it is the successor's.
+    #[test]
+    fn a_copy_is_open_once() {
+        let slot = slot();
+        let (old, new) = (MemberId::from("S1"), MemberId::from("S2"));
+        slot.assign(&old, claim(1), Role::Running);
+        *slot.copy.lock() = Place::Here(copy(&slot));
+        let out = slot.copy.lock().take_out(&old, |_| true).unwrap();
+        slot.assign(&new, claim(2), restoring("S2"));
+        assert!(!slot.is_at_hand());
+        assert!(slot.copy.lock().take_out(&new, |_| true).is_none());
+        assert!(slot.copy.lock().close().is_none());
+        slot.abandoned_by(&new);
+        assert!(!slot.is_at_hand(), "it is not the one that had it");
+        let mut place = slot.begin_parking(&old, Offset(0));
+        slot.end_parking(&mut place, out);
+        drop(place);
+        assert!(matches!(slot.role(), Role::Restoring(_)), "parking changes only its own say");
+        assert!(slot.copy.lock().take_out(&new, |_| true).is_some());
+        slot.abandoned_by(&new);
+        assert!(matches!(*slot.copy.lock(), Place::Closed));
+    }
+}

@@ -80,6 +80,8 @@ pub(super) struct Checkers {
     pub(super) rebalances: u64,
     /// The last plan's verdict.
     pub(super) balanced: bool,
+    /// Whom the last plan could not count on.
+    pub(super) planned_without: Vec<MemberId>,
     /// Tasks that a plan gave to another member than the last that ran them.
     pub(super) moves: u64,
 }
@@ -98,6 +100,7 @@ impl Checkers {
             violation: None,
             rebalances: 0,
             balanced: false,
+            planned_without: Vec::new(),
             moves: 0,
         }
     }
@@ -185,6 +188,8 @@ impl Checkers {
         if let Err(fault) = assignor::validate(&view, plan) {
             self.violate(Check::PlansAreValid, fault.to_string());
         }
+        let away = view.members.iter().filter(|m| m.away);
+        self.planned_without = away.map(|m| m.id.clone()).collect();
         let instances: BTreeMap<_, _> = view.members.iter().map(|m| (&m.id, &m.instance)).collect();
         for (member, assignment) in &plan.members {
             let held = view.members.iter().find(|m| m.id == *member);
@@ -216,7 +221,9 @@ impl Checkers {
         if !self.formed.contains(to) {
             self.violate(Check::AwayTakesNothing, format!("{task} goes to {to}, which is away"));
         }
-        let giver = view.members.iter().find(|m| m.revoked.contains(task) && m.id != *to && !m.away);
+        // One that was called in again before it had its answer still names what it gave up then.
+        let givers = view.members.iter().filter(|m| m.revoked.contains(task) && m.id != *to && !m.away);
+        let giver = givers.max_by_key(|m| m.generation);
         let promotes = !matches!(self.conduct.promotion, Promotion::Probing);
         let learner_rules = promotes && self.conduct.revocation != assignor::Revocation::Everything;
         if let Some(giver) = giver.filter(|_| learner_rules && self.learns()) {

@@ -100,6 +100,9 @@ impl World {
         if !self.check.balanced {
             return Some("the last plan is not balanced".into());
         }
+        if !self.check.planned_without.is_empty() {
+            return Some(format!("the last plan was made without {:?}", self.check.planned_without));
+        }
         if !coordinator.members().eq(self.seats.keys()) {
             let there: Vec<_> = coordinator.members().collect();
             return Some(format!("{there:?} are in the group, {:?} are there", self.seats.keys()));

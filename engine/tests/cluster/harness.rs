@@ -8,7 +8,7 @@ use std::time::Duration;
 use assignor::{InstanceId, MemberId, TaskId};
 use engine::audit::audit;
 use engine::clock::{Clock, RealClock, Time};
-use engine::cluster::{Cluster, ClusterConfig, Parts, Started, TaskSpec};
+use engine::cluster::{Cluster, ClusterConfig, Membership, Parts, Started, TaskSpec};
 use engine::config::{EngineConfig, GroupConfig};
 use engine::event::{Event, GroupEvent, Observer, Served, TaskEvent};
 use engine::preload::preload;
@@ -68,6 +68,7 @@ pub(crate) struct Bed {
     pub(crate) sources: SyntheticSources,
     pub(crate) tasks: Vec<TaskId>,
     workers: u32,
+    membership: Membership,
     _dir: tempfile::TempDir,
 }
 
@@ -79,6 +80,7 @@ pub(crate) struct Setup {
     pub(crate) keys: u64,
     pub(crate) instances: usize,
     pub(crate) workers: u32,
+    pub(crate) membership: Membership,
     pub(crate) session: Duration,
     pub(crate) breaker: Arc<dyn Breaker>,
 }
@@ -91,6 +93,7 @@ impl Setup {
             keys: 2_000,
             instances: 3,
             workers: 1,
+            membership: Membership::Dynamic,
             session: Duration::from_secs(20),
             breaker: Arc::new(NeverBreaks),
         }
@@ -147,7 +150,8 @@ impl Setup {
             let log = cluster.logs().log(task).unwrap();
             preload(task, &*log, &sources, &mut *processor.make(), &mut |_| true).unwrap();
         }
-        let bed = Bed { cluster, clock, recording, sources, tasks, workers: self.workers, _dir: dir };
+        let Self { workers, membership, .. } = self;
+        let bed = Bed { cluster, clock, recording, sources, tasks, workers, membership, _dir: dir };
         for _ in 0..self.instances {
             bed.start_instance();
         }
@@ -157,7 +161,25 @@ impl Setup {
 
 impl Bed {
     pub(crate) fn start_instance(&self) -> Started {
-        self.cluster.start(self.workers, 1).unwrap()
+        self.cluster.start_as(self.workers, 1, self.membership.clone()).unwrap()
+    }
+
+    /// Waits until each of these tasks has been polled since the event with this number.
+    pub(crate) fn polled_since(&self, tasks: &[TaskId], from: usize) {
+        self.recording.wait("tasks to be polled again", &self.clock, |events| {
+            let polls = |task: &TaskId| {
+                events[from..].iter().any(
+                    |(_, event)| matches!(event, Event::Task(of, TaskEvent::Polled { .. }) if of == task),
+                )
+            };
+            tasks.iter().all(polls)
+        });
+    }
+
+    /// The tasks that the instance polled last.
+    pub(crate) fn tasks_of(&self, instance: &InstanceId) -> Vec<TaskId> {
+        let owners = self.cluster.owners();
+        owners.into_iter().filter(|(_, owner)| owner == instance).map(|(task, _)| task).collect()
     }
 
     /// Records arrive from now on.

@@ -6,3 +6,5 @@ mod copies;
 mod crash;
 mod harness;
 mod leave;
+mod shared_copies;
+mod static_members;

@@ -94,9 +94,17 @@ fn away_during_a_rebalance() {
     assert_eq!((away.id.as_str(), away.active.clone()), ("S2", ids(&["T2", "T5"])));
     assert_eq!(round.plan.members[&"S2".into()].active, ids(&["T2", "T5"]));
     assert!(!group.running().contains("T2"), "{}", group.running());
-    // It comes back in time and has them again.
+    // It comes back in time and has them again at once; then it is planned for, which it was not.
     group.start_as("S2", "S2", Some("S2"), 2);
+    group.run();
+    group.expect(
+        "10.500s 3 called in: join
+         10.500s 3 completed: join, balanced",
+    );
+    let round = group.rounds.last().unwrap();
+    assert!(round.view.members.iter().all(|m| !m.away));
     group.pass(secs(5));
+    group.expect("");
     group.assert_each_task_runs_once();
 }
 

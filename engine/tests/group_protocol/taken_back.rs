@@ -107,5 +107,16 @@ fn its_copy_is_followed_when_the_task_has_stopped() {
         assert!(follows(&fenced[0]), "{fenced:?}");
         assert!(fenced.iter().all(|e| !matches!(e, MemberEffect::Close { .. })), "{fenced:?}");
         assert!(bench.step(MemberEvent::Stopped { tasks: t1() }).is_empty());
+        // It is named once when the member joins again.
+        let mut stopped = running();
+        stopped.given(2, part.clone());
+        stopped.step(MemberEvent::Stopped { tasks: t1() });
+        for mut bench in [stopped, bench] {
+            bench.answer(Answer::Rejoin { generation: Generation(3), ready: Vec::new() });
+            let Ask::Join(join) = &bench.last.body else { panic!("{:?}", bench.last) };
+            let claims = &join.claims;
+            assert_eq!(claims.active.len() + claims.revoked.len(), 0, "{claims:?}");
+            assert_eq!(claims.learners.len() + claims.standbys.len(), 1, "{claims:?}");
+        }
     }
 }

@@ -221,10 +221,15 @@ impl Coordinator {
                 self.begin(now, out);
             }
             Phase::Completing { .. } | Phase::Stable { .. } if !record.joined && !wants_out && !has_moved => {
+                // The plan was made without it: it has its tasks back at once, and is planned for after that.
+                let was_away = record.sync == Sync::Outside;
                 record.sync = Sync::Due;
                 record.sync_by = now + self.config.sync_timeout;
                 self.roster.insert(record);
                 self.send(member, stamp, Answer::Joined { claim, view: None }, out);
+                if was_away {
+                    self.want(Cause::Join);
+                }
             }
             _ => {
                 record.joined = true;

@@ -108,12 +108,13 @@ impl Record {
     /// Notes what the current generation's plan gives the member, in case it cannot say so itself next time. What an
     /// answer takes from it that it had not given up stays its own until it has joined again: it may not have heard.
     pub(super) fn give(&mut self, claim: Claim, assignment: Assignment) {
-        let learners = assignment.learning.iter().map(|task| self.learner(task)).collect();
-        let standbys = assignment.standby.iter().map(|task| self.standby(task)).collect();
         self.claims.claim = claim;
         self.claims.active.retain(|task| !assignment.active.contains(task));
         self.claims.active.extend_from_slice(&assignment.active);
         self.claims.revoked.clear();
+        let follows = |task: &&TaskId| !self.claims.active.contains(task);
+        let learners = assignment.learning.iter().filter(follows).map(|task| self.learner(task)).collect();
+        let standbys = assignment.standby.iter().filter(follows).map(|task| self.standby(task)).collect();
         self.claims.learners = learners;
         self.claims.standbys = standbys;
         self.assignment = assignment;

@@ -205,6 +205,9 @@ impl Holdings {
         let owned = self.active.iter().chain(&self.given_up);
         let sized = owned.filter_map(|t| Some((t.clone(), inventory.state_bytes(t)?)));
         let state_bytes = sized.collect();
+        // What was taken from it and is to be followed here is no more than that now.
+        let follows = |task: &TaskId| self.learners.contains_key(task) || self.standbys.contains(task);
+        let given_up: Vec<TaskId> = self.given_up.iter().filter(|task| !follows(task)).cloned().collect();
         let learners = self.learners.iter_mut().map(|(task, progress)| {
             progress.told = progress.ready;
             Learner { task: task.clone(), lag: lag(task), ready: progress.ready }
@@ -213,7 +216,7 @@ impl Holdings {
         Claims {
             claim: self.claim,
             active: self.active.iter().cloned().collect(),
-            revoked: self.given_up.iter().cloned().collect(),
+            revoked: given_up,
             learners,
             standbys: self.standbys.iter().map(|t| Copy { task: t.clone(), lag: lag(t) }).collect(),
             stored: inventory.stored(),
