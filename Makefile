@@ -8,10 +8,10 @@ TARGET = $(or $(CARGO_TARGET_DIR),target)
 UNDERSTUDY = $(TARGET)/release/understudy
 
 .DEFAULT_GOAL = help
-.PHONY: help setup build demo test bench lint doc clean
+.PHONY: help setup build demo test scenarios bench lint doc clean
 
 help: ## this list
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-7s %s\n", $$1, $$2 }'
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-9s %s\n", $$1, $$2 }'
 
 setup: ## install what is missing (a C++ compiler and libclang, for RocksDB)
 	@.ci/setup
@@ -25,6 +25,10 @@ demo: setup ## scale a running application up: eager against learner, 1,000,000 
 
 test: setup ## all tests
 	$(CARGO) test $(BUILD)
+
+scenarios: setup ## every built-in scenario, shortened: audits and claims (7 minutes)
+	$(CARGO) build --release -p loadgen
+	@.ci/scenarios $(UNDERSTUDY)
 
 bench: setup ## all criterion benches
 	$(CARGO) bench -p bench

@@ -26,6 +26,7 @@ fn sources(distribution: KeyDistribution) -> SyntheticSources {
     let sources = SyntheticSources::new(&SyntheticLoad {
         seed: 1,
         tasks: vec![("T1".into(), 1.0)],
+        stateless: Vec::new(),
         rate: 1e9,
         keys: KEYS,
         distribution,

@@ -49,6 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sources = SyntheticSources::new(&SyntheticLoad {
         seed: 1,
         tasks: tasks.iter().map(|task| (task.clone(), 1.0)).collect(),
+        stateless: Vec::new(),
         rate: 5_000.0,
         keys: 1_000,
         distribution: KeyDistribution::Zipf(0.99),

@@ -5,7 +5,9 @@ use std::time::Duration;
 use crate::log::LogOptions;
 use crate::restore::ReplayOptions;
 use crate::store::RocksOptions;
-use crate::task::processor::{Count, Processor};
+use crate::task::CommitOptions;
+use crate::task::processor::keyed::PerKey;
+use crate::task::processor::{Count, Join, Map, Processor, Window, WindowOptions};
 
 /// How members learn that a rebalance has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +86,22 @@ pub enum ProcessorKind {
         /// Size of a value.
         value_bytes: usize,
     },
+    /// Counts per key and tumbling window.
+    Window {
+        /// Windows, and how long they are kept.
+        options: WindowOptions,
+        /// Size of a value at least.
+        value_bytes: usize,
+    },
+    /// Joins a stream with a table.
+    Join {
+        /// One record of so many is a row of the table.
+        table_every: u32,
+        /// Size of a value at least.
+        value_bytes: usize,
+    },
+    /// Each record to one output record, without state: what tasks that are not stateful do.
+    Map,
 }
 
 impl ProcessorKind {
@@ -92,14 +110,37 @@ impl ProcessorKind {
     pub fn make(self) -> Box<dyn Processor> {
         match self {
             Self::Count { value_bytes } => Box::new(Count::new(value_bytes)),
+            Self::Window { options, value_bytes } => Box::new(PerKey::new(Window::new(options, value_bytes))),
+            Self::Join { table_every, value_bytes } => {
+                Box::new(PerKey::new(Join::new(table_every, value_bytes)))
+            }
+            Self::Map => Box::new(Map),
         }
+    }
+}
+
+/// When changelogs are compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactionOptions {
+    /// How often the logs are looked at. Default 250 ms.
+    pub interval: Duration,
+    /// A log is compacted when this share of its closed segments has never been. Default 50, as Kafka's
+    /// `min.cleanable.dirty.ratio`.
+    pub dirty_percent: u32,
+    /// Keys that a compaction keeps in memory at most. Default 10 million.
+    pub most_keys: usize,
+}
+
+impl Default for CompactionOptions {
+    fn default() -> Self {
+        Self { interval: Duration::from_millis(250), dirty_percent: 50, most_keys: 10_000_000 }
     }
 }
 
 /// Settings of the engine itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineConfig {
-    /// What every task does.
+    /// What every stateful task does; the others do [`ProcessorKind::Map`].
     pub processor: ProcessorKind,
     /// A turn takes at most this many records.
     pub turn_records: usize,
@@ -117,6 +158,10 @@ pub struct EngineConfig {
     pub rocks: RocksOptions,
     /// How logs are kept.
     pub log: LogOptions,
+    /// When updates reach a store.
+    pub commit: CommitOptions,
+    /// When logs are compacted in the background. Default never.
+    pub compaction: Option<CompactionOptions>,
 }
 
 impl Default for EngineConfig {
@@ -131,6 +176,8 @@ impl Default for EngineConfig {
             replay: ReplayOptions::default(),
             rocks: RocksOptions::default(),
             log: LogOptions::default(),
+            commit: CommitOptions::default(),
+            compaction: None,
         }
     }
 }

@@ -79,6 +79,14 @@ pub enum StoreError {
         /// What it said.
         source: rocksdb::Error,
     },
+    /// Another process uses the state directory.
+    #[error(
+        "{path}: this state directory is in use by another process; stop that one, or choose another folder"
+    )]
+    Held {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A value in the store is not what the program writes.
     #[error("{path}: {what}")]
     Damaged {
@@ -97,12 +105,25 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Whether the copy itself is to blame, so that a new one, replayed from the log, is the remedy. It is not if,
+    /// say, the disk is full or another process holds the copy.
+    #[must_use]
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Damaged { .. } => true,
+            Self::Rocks { source, .. } => source.kind() == rocksdb::ErrorKind::Corruption,
+            _ => false,
+        }
+    }
+}
+
 /// Errors of a source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
     /// A line of a recorded load that cannot be read.
-    #[error("{path}:{line}: {what}")]
+    #[error("{path}:{line}: {what}{}", others(*.more))]
     Line {
         /// The file.
         path: PathBuf,
@@ -110,6 +131,18 @@ pub enum SourceError {
         line: u64,
         /// What is wrong with it.
         what: String,
+        /// How many further lines can't be read.
+        more: u64,
+    },
+    /// Neither one file for all tasks nor one for each.
+    #[error(
+        "there are {files} files for {tasks} tasks: a recorded load is one file for all, or one for each task"
+    )]
+    Files {
+        /// How many.
+        files: usize,
+        /// For so many.
+        tasks: usize,
     },
     /// The file system said no.
     #[error("{path}: {source}")]
@@ -119,6 +152,14 @@ pub enum SourceError {
         /// What it said.
         source: io::Error,
     },
+}
+
+fn others(more: u64) -> String {
+    match more {
+        0 => String::new(),
+        1 => "; another line is broken too".to_owned(),
+        more => format!("; {more} more lines are broken too"),
+    }
 }
 
 /// Anything that ends a run.

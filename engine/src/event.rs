@@ -161,6 +161,13 @@ pub enum TaskEvent {
         /// Time it took, without waiting for a limit.
         work: Duration,
     },
+    /// The task's changelog was compacted.
+    Compacted {
+        /// Bytes of the segments that were gone through, before.
+        bytes_before: u64,
+        /// And after.
+        bytes_after: u64,
+    },
     /// A copy did not match the log and was thrown away.
     Discarded {
         /// Where.

@@ -81,7 +81,8 @@ Examples:
   understudy run my.toml --set state.keys=50_000 --set at.0.time=5s --out results/today
   understudy run scale-up --set load.file=words.csv    play a recorded load
 
-A recorded load has lines of time,key,bytes (seconds, text, number). From any text, each word a key:
+A recorded load has lines of time,key,bytes (seconds, text, number); docs/scenarios.md shows how to make one of a web
+server's access log. From any text, each word a key:
   tr -s '[:space:]' '\\n' < book.txt | tr -d , | awk 'NF { printf \"%.4f,%s,%d\\n\", NR / 10000, $1, length($1) }'";
 
 #[derive(Debug, Args)]
@@ -91,8 +92,8 @@ pub(crate) struct RunArgs {
     #[arg(required = true, value_name = "SCENARIO", value_hint = ValueHint::FilePath)]
     pub(crate) scenarios: Vec<String>,
 
-    /// Strategies to compare, e.g. `eager,learner(max_learners=1)`
-    #[arg(long, short, value_name = "S,S", default_value = "eager,learner")]
+    /// Strategies to compare, e.g. `eager,learner(max_learners=1)` [default: the scenario's own, or eager,learner]
+    #[arg(long, short, value_name = "S,S")]
     pub(crate) strategy: Vec<String>,
 
     /// Runs of each strategy, in random order within each trial

@@ -28,6 +28,10 @@ fn text(plans: &[Plan]) -> String {
     for plan in plans {
         text.push_str(&format!("\n  {} - {}\n", plan.name, plan.title));
         text.push_str(&wrapped(&plan.description, "      "));
+        for claim in &plan.claims {
+            let about = claim.strategy.as_ref().map_or(String::new(), |strategy| format!("{strategy}: "));
+            text.push_str(&wrapped(&format!("claims {about}{}", claim.says), "      - "));
+        }
     }
     text.push_str("\nStrategies (--strategy NAME, or NAME(option=value,…)):\n");
     for strategy in assignor::strategies() {
@@ -67,7 +71,13 @@ fn wrapped(text: &str, indent: &str) -> String {
 fn json(plans: &[Plan]) -> Result<String, serde_json::Error> {
     let scenarios: Vec<_> = plans
         .iter()
-        .map(|plan| json!({ "name": plan.name, "title": plan.title, "description": plan.description }))
+        .map(|plan| {
+            let claims: Vec<&str> = plan.claims.iter().map(|claim| claim.says.as_str()).collect();
+            json!({
+                "name": plan.name, "title": plan.title, "description": plan.description,
+                "strategies": plan.strategies, "claims": claims,
+            })
+        })
         .collect();
     let strategies: Vec<_> = assignor::strategies()
         .iter()

@@ -9,10 +9,11 @@ use assignor::Strategy;
 use loadgen::environment::{disk, environment};
 use loadgen::output::{Output, RESULT};
 use loadgen::run::{self, Ending, Request};
-use loadgen::scenario::{self, Load, Plan};
+use loadgen::scenario::{self, Load, Plan, When};
 use loadgen::stop::Stop;
 use loadgen::workload::Workload;
 use loadgen::{strategies, wall};
+use results::claim::{self, Verdict};
 use results::report::text::{self, Style};
 use results::report::units;
 use results::schema::{RunFile, SCHEMA};
@@ -25,12 +26,13 @@ use crate::progress::Display;
 /// A scenario that is ready to be run, and where its result will go.
 struct Job {
     plan: Plan,
+    strategies: Vec<Arc<dyn Strategy>>,
     output: Output,
 }
 
 /// Runs every scenario; nothing starts before all input has been found usable.
 pub(crate) fn run(args: &RunArgs) -> Result<Outcome, Failure> {
-    let strategies = strategies::parse(&args.strategy).map_err(Failure::unusable)?;
+    let asked = strategies::parse(&args.strategy).map_err(Failure::unusable)?;
     let plans = args
         .scenarios
         .iter()
@@ -47,15 +49,19 @@ pub(crate) fn run(args: &RunArgs) -> Result<Outcome, Failure> {
         }
         check_space(&plan, &dir)?;
         let output = Output::prepare(&dir).map_err(Failure::unusable)?;
-        jobs.push(Job { plan, output });
+        let strategies = match asked.as_slice() {
+            [] => strategies::parse(&plan.strategies).map_err(Failure::unusable)?,
+            asked => asked.to_vec(),
+        };
+        jobs.push(Job { plan, strategies, output });
     }
 
     let stop = interrupt::install().map_err(Failure::Run)?;
     let display = Display::new();
     let mut worst = Outcome::Fine;
     for job in jobs {
-        let mut result = heading(args, &job.plan, &strategies, &job.output, started);
-        match run_job(job, args, &strategies, &display, &stop, &mut result)? {
+        let mut result = heading(args, &job.plan, &job.strategies, &job.output, started);
+        match run_job(job, args, &display, &stop, &mut result)? {
             Outcome::Interrupted => return Ok(Outcome::Interrupted),
             Outcome::Failed => worst = Outcome::Failed,
             Outcome::Fine => {}
@@ -74,25 +80,41 @@ fn folder(args: &RunArgs, plan: &Plan, started: std::time::SystemTime) -> PathBu
 }
 
 /// Reads a recorded load once, so that a broken line is found before anything starts. Says what is odd about it.
-fn check_load(plan: &Plan) -> Result<Option<String>, Failure> {
-    let Load::Recorded { file } = &plan.load else { return Ok(None) };
+fn check_load(plan: &Plan) -> Result<Vec<String>, Failure> {
+    let Load::Recorded { files, .. } = &plan.load else { return Ok(Vec::new()) };
     let workload = Workload::new(plan, 0).map_err(Failure::unusable)?;
     let (records, lasts) = workload.extent().unwrap_or_default();
     if records == 0 {
         return Err(Failure::Unusable(anyhow!(
             "{} has no records: a recorded load has lines of time,key,bytes; `understudy run --help` shows how to make \
              one",
-            file.display()
+            shown(files)
         )));
     }
+    let mut notes = Vec::new();
     let run = plan.warm_up + plan.duration;
-    Ok((lasts < run).then(|| {
-        format!(
-            "the recorded load lasts {:.1}s, the run {:.1}s: nothing arrives after it",
+    if lasts < run {
+        notes.push(format!(
+            "the recorded load lasts {:.1}s, the run {:.1}s: nothing arrives after it; `load.loop = true` begins anew",
             lasts.as_secs_f64(),
             run.as_secs_f64()
-        )
-    }))
+        ));
+    }
+    if let Some(broken) = workload.broken() {
+        let first: Vec<String> = broken
+            .first
+            .iter()
+            .map(|(path, line, what)| format!("{}:{line} ({what})", path.display()))
+            .collect();
+        let more = if broken.count > first.len() as u64 { ", …" } else { "" };
+        notes.push(format!("{} broken lines were passed over: {}{more}", broken.count, first.join(", ")));
+    }
+    Ok(notes)
+}
+
+/// The files of a recorded load, for a message.
+fn shown(files: &[PathBuf]) -> String {
+    files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Changelogs are kept twice, and stores take as much again on the instances that a task visits.
@@ -133,10 +155,11 @@ fn heading(
         started: wall::utc(started),
         scenario,
         environment: environment(output.dir()),
-        paired: true,
+        paired: plan.events.iter().all(|event| matches!(event.when, When::Time(_))),
         incomplete: true,
         warnings,
         restore_ceiling: None,
+        claims: Vec::new(),
         runs: Vec::new(),
     }
 }
@@ -161,17 +184,21 @@ fn command(args: &RunArgs, plan: &Plan, strategies: &[Arc<dyn Strategy>]) -> Vec
 fn run_job(
     job: Job,
     args: &RunArgs,
-    strategies: &[Arc<dyn Strategy>],
     display: &Display,
     stop: &Stop,
     result: &mut RunFile,
 ) -> Result<Outcome, Failure> {
-    let Job { plan, mut output } = job;
+    let Job { plan, strategies, mut output } = job;
     display.title(&plan);
     let work = output.work_dir().context("no folder for state").map_err(Failure::Run)?;
     let guard = interrupt::guard(work.path());
-    let request =
-        Request { plan: &plan, strategies, trials: args.trials, seed: args.seed, work_dir: work.path() };
+    let request = Request {
+        plan: &plan,
+        strategies: &strategies,
+        trials: args.trials,
+        seed: args.seed,
+        work_dir: work.path(),
+    };
     let ending = run::run(&request, display, stop, &mut |finished| output.add(finished, result));
     display.clear();
     let removed = work.close();
@@ -180,6 +207,9 @@ fn run_job(
     let ending = ending.map_err(Failure::run)?;
     result.incomplete = !matches!(ending, Ending::Complete);
     if !result.runs.is_empty() {
+        if !result.incomplete {
+            result.claims = claim::judge(&plan.claims, result);
+        }
         output.save(result).map_err(Failure::run)?;
         show(&plan, &output, result);
     }
@@ -194,6 +224,10 @@ fn run_job(
             exit::complain("a run failed its audit: it is void, and so is every figure of it");
             Ok(Outcome::Failed)
         }
+        Ending::Complete if result.claims.iter().any(|claim| claim.verdict == Verdict::Failed) => {
+            exit::complain("a claim of the scenario failed");
+            Ok(Outcome::Failed)
+        }
         Ending::Complete => Ok(Outcome::Fine),
     }
 }
@@ -206,7 +240,7 @@ fn show(plan: &Plan, output: &Output, result: &RunFile) {
     let width = terminal_width();
     exit::say(text::render(result, Style { width, color: exit::styled(&io::stdout()) }).trim_end());
     let recorded = match &plan.load {
-        Load::Recorded { file } => format!("recorded load: {}\n", file.display()),
+        Load::Recorded { files, .. } => format!("recorded load: {}\n", shown(files)),
         Load::Synthetic { .. } => String::new(),
     };
     exit::say(&format!(

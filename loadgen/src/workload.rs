@@ -6,13 +6,15 @@ use std::time::Duration;
 use assignor::TaskId;
 use engine::clock::Time;
 use engine::cluster::TaskSpec;
-use engine::config::{EngineConfig, ProcessorKind};
+use engine::config::{CompactionOptions, EngineConfig};
 use engine::log::LogOptions;
 use engine::restore::ReplayOptions;
-use engine::source::{KeyDistribution, RecordedSources, Sources, SyntheticLoad, SyntheticSources};
+use engine::source::{
+    BrokenLines, KeyDistribution, RecordedLoad, RecordedSources, Sources, SyntheticLoad, SyntheticSources,
+};
 
 use crate::error::Error;
-use crate::scenario::{KeyChoice, Load, Plan};
+use crate::scenario::{KeyChoice, Kind, Load, Plan};
 
 /// Where all records of one run come from, and when they begin and end.
 #[derive(Clone, Debug)]
@@ -34,7 +36,12 @@ impl Workload {
         match &plan.load {
             Load::Synthetic { rate, keys } => Ok(Self::Synthetic(SyntheticSources::new(&SyntheticLoad {
                 seed,
-                tasks: tasks(plan).into_iter().map(|task| (task, 1.0)).collect(),
+                tasks: tasks(plan)
+                    .into_iter()
+                    .zip(&plan.kinds)
+                    .map(|(task, kind)| (task, kind.weight as f64))
+                    .collect(),
+                stateless: stateless(plan),
                 rate: *rate as f64,
                 keys: plan.state.keys,
                 distribution: match keys {
@@ -45,8 +52,16 @@ impl Workload {
                 record_bytes: u32::try_from(plan.state.value_bytes).unwrap_or(u32::MAX),
                 updates_per_key,
             }))),
-            Load::Recorded { file } => {
-                Ok(Self::Recorded(RecordedSources::load(file, &tasks(plan), updates_per_key)?))
+            Load::Recorded { files, speed, looping, skip_broken } => {
+                Ok(Self::Recorded(RecordedSources::load(&RecordedLoad {
+                    files: files.clone(),
+                    tasks: tasks(plan),
+                    stateless: stateless(plan),
+                    updates_per_key,
+                    speed: *speed,
+                    looping: *looping,
+                    skip_broken: *skip_broken,
+                })?))
             }
         }
     }
@@ -60,6 +75,15 @@ impl Workload {
                 let (records, nanos) = sources.extent();
                 Some((records, Duration::from_nanos(nanos)))
             }
+        }
+    }
+
+    /// Lines of a recorded load that were passed over, if there are any.
+    #[must_use]
+    pub fn broken(&self) -> Option<&BrokenLines> {
+        match self {
+            Self::Synthetic(_) => None,
+            Self::Recorded(sources) => Some(sources.broken()).filter(|broken| broken.count > 0),
         }
     }
 
@@ -95,19 +119,36 @@ pub fn tasks(plan: &Plan) -> Vec<TaskId> {
     (1..=plan.tasks).map(|number| TaskId::from(format!("T{number}"))).collect()
 }
 
+/// The tasks without state.
+#[must_use]
+pub fn stateless(plan: &Plan) -> Vec<TaskId> {
+    let kinds = tasks(plan).into_iter().zip(&plan.kinds);
+    kinds.filter(|(_, kind)| kind.stateless).map(|(task, _)| task).collect()
+}
+
 /// The tasks with what strategies know of them.
 #[must_use]
 pub fn task_specs(plan: &Plan) -> Vec<TaskSpec> {
     let state_bytes = plan.state.keys.saturating_mul(plan.state.value_bytes as u64);
-    tasks(plan).into_iter().map(|id| TaskSpec { id, stateful: true, state_bytes }).collect()
+    let spec = |(id, kind): (TaskId, &Kind)| TaskSpec {
+        id,
+        stateful: !kind.stateless,
+        state_bytes: if kind.stateless { 0 } else { state_bytes },
+    };
+    tasks(plan).into_iter().zip(&plan.kinds).map(spec).collect()
 }
 
 /// The engine's settings for a plan.
 #[must_use]
 pub fn engine_config(plan: &Plan) -> EngineConfig {
     EngineConfig {
-        processor: ProcessorKind::Count { value_bytes: plan.state.value_bytes },
+        processor: plan.state.processor,
         turn_records: plan.engine.turn_records,
+        linger: plan.engine.linger,
+        commit: plan.engine.commit,
+        piece_bytes: plan.engine.piece_bytes,
+        rocks: plan.rocks.clone(),
+        compaction: plan.engine.compaction.then(CompactionOptions::default),
         worker_rate: plan.capacity.worker_rate,
         restore_bytes_per_s: plan.capacity.restore_bytes_per_s,
         replay: ReplayOptions { chunk_bytes: plan.engine.restore_memory_bytes, ..ReplayOptions::default() },

@@ -4,7 +4,7 @@ use crate::event::{Event, What};
 use crate::histogram;
 use crate::metric::{self, RunInput};
 use crate::ownership;
-use crate::schema::{Audit, Generation, MemberTasks, Membership, Run};
+use crate::schema::{Audit, Compaction, Generation, MemberTasks, Membership, Run};
 use crate::warm_up;
 
 /// Which run it is.
@@ -50,9 +50,29 @@ pub fn run(identity: Identity, input: &RunInput<'_>, mut audit: Audit) -> Run {
         cpu_share: None,
         rss_bytes_max: None,
         undrained: input.undrained,
+        appends_refused: count(input.events, |what| matches!(what, What::AppendRefused { .. })),
+        compaction: compaction(input.events),
+        stores_discarded: count(input.events, |what| matches!(what, What::StoreDiscarded { .. })),
         incomplete: false,
         warnings,
     }
+}
+
+fn compaction(events: &[Event]) -> Compaction {
+    let mut sum = Compaction::default();
+    for event in events.iter().filter(|event| event.at_us >= 0) {
+        if let What::LogCompacted { bytes_before, bytes_after, .. } = event.what {
+            sum.count += 1;
+            sum.bytes_before += bytes_before;
+            sum.bytes_after += bytes_after;
+        }
+    }
+    sum
+}
+
+/// Events of a kind from time 0 on.
+fn count(events: &[Event], kind: impl Fn(&What) -> bool) -> u64 {
+    events.iter().filter(|event| event.at_us >= 0 && kind(&event.what)).count() as u64
 }
 
 fn generations(events: &[Event]) -> Vec<Generation> {

@@ -229,6 +229,15 @@ pub enum What {
         /// Time the work took, in microseconds; waiting for a limit is not work.
         work_us: u64,
     },
+    /// The task's changelog was compacted.
+    LogCompacted {
+        /// The task.
+        task: String,
+        /// Bytes of the segments that were gone through, before.
+        bytes_before: u64,
+        /// And after.
+        bytes_after: u64,
+    },
     /// A store copy was thrown away because it did not match the log.
     StoreDiscarded {
         /// The task.

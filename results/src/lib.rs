@@ -21,10 +21,12 @@
 //! | [`likeness`] | whether two results may be compared |
 //! | [`compare`] | two sides, figure by figure |
 //! | [`gate`] | limits that a comparison has to keep |
+//! | [`claim`] | what a scenario says must hold, judged |
 //! | [`sweep`] | what the settings that differ between results do |
 //! | [`report`] | the same runs for a terminal, a document, a spreadsheet, a CI server |
 
 pub mod assemble;
+pub mod claim;
 pub mod compare;
 pub mod environment;
 pub mod event;

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::claim::Judged;
 use crate::environment::Environment;
 use crate::event::{Action, Cause};
 use crate::histogram::Above;
@@ -45,6 +46,9 @@ pub struct RunFile {
     /// What a bulk load into RocksDB reached in this run.
     #[serde(default)]
     pub restore_ceiling: Option<Ceiling>,
+    /// What the scenario claims, judged for each strategy. Empty if it claims nothing or was stopped.
+    #[serde(default)]
+    pub claims: Vec<Judged>,
     /// One entry per strategy and trial, and per A/A twin, in the order in which they ran.
     pub runs: Vec<Run>,
 }
@@ -99,12 +103,36 @@ pub struct Run {
     /// Records that had arrived and were not served when the run ended.
     #[serde(default)]
     pub undrained: u64,
+    /// Appends of fenced owners that the logs refused.
+    #[serde(default)]
+    pub appends_refused: u64,
+    /// Store copies that were thrown away because they did not match their log.
+    #[serde(default)]
+    pub stores_discarded: u64,
+    /// Compaction of changelogs: compare `metrics.restore` with that of a run without it.
+    #[serde(default)]
+    pub compaction: Compaction,
     /// Whether it was stopped before its end.
     #[serde(default)]
     pub incomplete: bool,
     /// Why its numbers are to be taken with care.
     #[serde(default)]
     pub warnings: Vec<String>,
+}
+
+/// Compaction of changelogs, in bytes of the segments that were gone through; a segment may be more than once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compaction {
+    /// Bytes of the preloaded changelogs, before.
+    pub preloaded_bytes_before: u64,
+    /// And after.
+    pub preloaded_bytes_after: u64,
+    /// Compactions while it was measured.
+    pub count: u64,
+    /// Bytes that they went through.
+    pub bytes_before: u64,
+    /// Bytes that they left.
+    pub bytes_after: u64,
 }
 
 /// The outcome of the audit: what must have been applied against what was.

@@ -3,6 +3,7 @@
 //! | thread | what it does |
 //! | --- | --- |
 //! | `coordinator` | drives the coordinator's machine (`broker`) |
+//! | `compactor` | compacts changelogs, if so set |
 //! | `I1` … | drives the machines of an instance's members (the private room `instance`) |
 //! | `S1` … | runs a member's active tasks |
 //! | `I1 restorer` … | replays changelogs into an instance's copies |
@@ -16,6 +17,7 @@
 //! | `status` | a look at the whole |
 
 mod broker;
+mod compactor;
 mod launch;
 mod restart;
 mod roster;
@@ -110,6 +112,8 @@ pub struct Cluster {
     restarts: Mutex<Vec<JoinHandle<()>>>,
     /// Disconnected when the cluster is being stopped.
     closing: (Sender<()>, Receiver<()>),
+    /// Ends when the sender is dropped.
+    compactor: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Cluster {
@@ -134,6 +138,12 @@ impl Cluster {
             group: config.group.clone(),
             conduct: config.strategy.conduct(),
             strategy: config.strategy.clone(),
+            stateless: config
+                .tasks
+                .iter()
+                .filter(|spec| !spec.stateful)
+                .map(|spec| spec.id.clone())
+                .collect(),
             state_bytes: config.tasks.iter().map(|spec| (spec.id.clone(), spec.state_bytes)).collect(),
         });
         let tasks = config.tasks.iter().map(|spec| Task {
@@ -148,6 +158,12 @@ impl Cluster {
         let coordinator = instance::spawn("coordinator".into(), &shared, move || {
             broker::run(machine, &threads, &routes, &inbox)
         });
+        let compactor = config.engine.compaction.map(|options| {
+            let (keep, ended) = unbounded();
+            let (threads, logs) = (shared.clone(), task_logs.clone());
+            let work = move || compactor::run(&threads, &logs, options, &ended);
+            (keep, instance::spawn("compactor".into(), &shared, work))
+        });
         let state = config.dir.join("state");
         let launcher = Launcher { shared, task_logs, router, requests, state };
         Ok(Self {
@@ -158,6 +174,7 @@ impl Cluster {
             roster: Arc::default(),
             restarts: Mutex::default(),
             closing: bounded(0),
+            compactor,
         })
     }
 
@@ -297,7 +314,7 @@ impl Cluster {
     ///
     /// The failure that poisoned the run, if it has not been taken.
     pub fn stop(self) -> Result<(), Error> {
-        let Self { launcher, coordinator, roster, restarts, closing, .. } = self;
+        let Self { launcher, coordinator, roster, restarts, closing, compactor, .. } = self;
         {
             let mut roster = roster.lock();
             roster.stopping = true;
@@ -311,6 +328,10 @@ impl Cluster {
         }
         for entry in roster.lock().instances.values_mut() {
             entry.handle.join();
+        }
+        if let Some((keep, thread)) = compactor {
+            drop(keep);
+            drop(thread.join());
         }
         // The coordinator ends when nobody can send it requests any more.
         let Launcher { shared, requests, .. } = launcher;

@@ -8,7 +8,7 @@ mod copies;
 mod restorer;
 mod worker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use crate::board::Board;
 use crate::clock::{Clock as _, RealClock, Time};
 use crate::cluster::ReplayStatus;
-use crate::config::{EngineConfig, GroupConfig};
+use crate::config::{EngineConfig, GroupConfig, ProcessorKind};
 use crate::error::Error;
 use crate::event::{Event, Observer, Stop, TaskEvent};
 use crate::group::member::{Member, MemberConfig};
@@ -29,6 +29,7 @@ use crate::log::TaskLog;
 use crate::source::Sources;
 use crate::store::StoreDirectory;
 use crate::task::Breaker;
+use crate::task::processor::Processor;
 
 pub(crate) use copies::Copies;
 use copies::{Role, Slot};
@@ -48,6 +49,15 @@ pub(crate) struct Shared {
     pub(crate) conduct: Conduct,
     /// Nominal state sizes in bytes.
     pub(crate) state_bytes: BTreeMap<TaskId, u64>,
+    /// Tasks without state.
+    pub(crate) stateless: BTreeSet<TaskId>,
+}
+
+impl Shared {
+    /// What a task does with its records.
+    pub(crate) fn processor(&self, task: &TaskId) -> Box<dyn Processor> {
+        if self.stateless.contains(task) { ProcessorKind::Map.make() } else { self.engine.processor.make() }
+    }
 }
 
 /// What a worker tells its instance.

@@ -12,7 +12,7 @@ use assignor::{InstanceId, MemberId, TaskId};
 use crossbeam_channel::{Receiver, Sender};
 
 use crate::clock::{Clock as _, Time};
-use crate::error::Error;
+use crate::error::{Error, StoreError};
 use crate::event::{Event, TaskEvent};
 use crate::position::Claim;
 use crate::restore::{Limit, Progress, Replay};
@@ -29,6 +29,9 @@ const FOLLOW: Duration = Duration::from_millis(5);
 const TELL: Duration = Duration::from_millis(50);
 /// How often an idle restorer looks whether the run has failed.
 const IDLE: Duration = Duration::from_millis(100);
+
+/// So often a copy of one task may turn out to be damaged before that is the disk's fault, and ends the run.
+const PATIENCE: u32 = 3;
 
 /// What a restorer is made with.
 pub(crate) struct RestorerParts {
@@ -54,6 +57,8 @@ pub(crate) struct Restorer {
     turn: usize,
     /// Work that the observer has not been told of.
     tallies: BTreeMap<TaskId, Tally>,
+    /// How often a copy was found to be damaged.
+    damaged: BTreeMap<TaskId, u32>,
 }
 
 /// Replay work on one copy. A follower works in hundreds of small pieces a second; they are told together.
@@ -90,7 +95,7 @@ enum Work {
 impl Restorer {
     pub(crate) fn new(parts: RestorerParts) -> Self {
         let limit = parts.shared.engine.restore_bytes_per_s.map(Limit::new);
-        Self { parts, limit, turn: 0, tallies: BTreeMap::new() }
+        Self { parts, limit, turn: 0, tallies: BTreeMap::new(), damaged: BTreeMap::new() }
     }
 
     /// Runs until its instance ends, crashes, or the run is poisoned.
@@ -203,7 +208,16 @@ impl Restorer {
         let clock = &self.parts.shared.clock;
         let before = (copy.position(), copy.checkpoint().offset);
         let began = clock.now();
-        let piece = copy.step(self.parts.shared.engine.piece_bytes)?;
+        let piece = match copy.step(self.parts.shared.engine.piece_bytes) {
+            // What a replay has made it can make again. The next piece begins with an empty copy.
+            Err(Error::Store(error)) if error.is_damage() => {
+                *held = None;
+                drop(held);
+                self.throw_away(slot, error)?;
+                return Ok(0);
+            }
+            piece => piece?,
+        };
         let at = clock.now();
         let after = (copy.position(), copy.checkpoint().offset);
         slot.advanced(after.1, after.0, piece.records, piece.bytes);
@@ -216,16 +230,29 @@ impl Restorer {
         Ok(piece.records)
     }
 
+    /// Throws away a copy that turned out to be damaged in mid-replay.
+    fn throw_away(&mut self, slot: &Slot, error: StoreError) -> Result<(), Error> {
+        let times = self.damaged.entry(slot.task.clone()).or_default();
+        *times += 1;
+        if *times > PATIENCE {
+            return Err(error.into());
+        }
+        self.parts.stores.discard(&slot.task)?;
+        self.discarded(slot, slot.replayed().1);
+        Ok(())
+    }
+
+    fn discarded(&self, slot: &Slot, bytes: u64) {
+        slot.lost();
+        let shared = &self.parts.shared;
+        let discarded = TaskEvent::Discarded { instance: self.parts.instance.clone(), bytes };
+        shared.observer.event(shared.clock.now(), Event::Task(slot.task.clone(), discarded));
+    }
+
     fn open(&self, slot: &Slot) -> Result<Replay, Error> {
         let opened = open_copy(&*self.parts.stores, &*slot.log, &slot.task)?;
         if let Some(discarded) = opened.discarded {
-            slot.lost();
-            let bytes = discarded.bytes;
-            let discarded = TaskEvent::Discarded { instance: self.parts.instance.clone(), bytes };
-            self.parts
-                .shared
-                .observer
-                .event(self.parts.shared.clock.now(), Event::Task(slot.task.clone(), discarded));
+            self.discarded(slot, discarded.bytes);
         }
         let replay = Replay::new(slot.log.clone(), opened.store, self.parts.shared.engine.replay);
         slot.advanced(replay.checkpoint().offset, replay.position(), 0, 0);
@@ -282,5 +309,132 @@ impl Restorer {
         while clock.now() < until && !self.parts.crashed.load(Ordering::Acquire) {
             let _woken = self.parts.wake.recv_deadline(clock.instant(until));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbeam_channel::unbounded;
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::board::Board;
+    use crate::clock::RealClock;
+    use crate::config::{EngineConfig, GroupConfig};
+    use crate::event::{Observer, Served};
+    use crate::log::{BatchBuilder, LogDirectory, MemLogs, Resume};
+    use crate::position::Claim;
+    use crate::source::{KeyDistribution, SyntheticLoad, SyntheticSources};
+    use crate::store::MemStores;
+    use crate::store::faulty::{FaultyStores, StoreFault};
+    use crate::task::NeverBreaks;
+
+    #[derive(Default)]
+    struct Discards(Mutex<Vec<u64>>);
+
+    impl Observer for Discards {
+        fn event(&self, _: Time, event: Event) {
+            if let Event::Task(_, TaskEvent::Discarded { bytes, .. }) = event {
+                self.0.lock().push(bytes);
+            }
+        }
+
+        fn served(&self, _: Served<'_>) {}
+    }
+
+    /// A learner's replay over stores with these faults: records replayed into the final copy, copies thrown away.
+    fn learn(faults: &[StoreFault]) -> Result<(u64, usize), Error> {
+        let task = TaskId::from("T1");
+        let logs = MemLogs::default();
+        let log = logs.log(&task).unwrap();
+        let epoch = log.fence(Claim::default()).unwrap().epoch;
+        let mut batch = BatchBuilder::default();
+        for nth in 0..50_u64 {
+            batch.clear();
+            batch.put(&nth.to_le_bytes(), b"value");
+            batch.finish(Resume { source_offset: nth + 1, ..Resume::default() });
+            log.append(epoch, &batch).unwrap();
+        }
+        let observer = Arc::new(Discards::default());
+        let strategy = assignor::parse("learner").unwrap();
+        let load = SyntheticLoad {
+            seed: 1,
+            tasks: Vec::new(),
+            stateless: Vec::new(),
+            rate: 1.0,
+            keys: 1,
+            distribution: KeyDistribution::Uniform,
+            record_bytes: 1,
+            updates_per_key: 0,
+        };
+        let shared = Arc::new(Shared {
+            clock: Arc::new(RealClock::start()),
+            sources: Arc::new(SyntheticSources::new(&load)),
+            observer: observer.clone(),
+            breaker: Arc::new(NeverBreaks),
+            board: Board::new([task.clone()]),
+            engine: EngineConfig { piece_bytes: 100, ..EngineConfig::default() },
+            group: GroupConfig::tight(),
+            conduct: strategy.conduct(),
+            strategy,
+            state_bytes: BTreeMap::new(),
+            stateless: std::collections::BTreeSet::new(),
+        });
+        let copies = Arc::new(Copies::new([(task.clone(), log.clone())]));
+        let slot = copies.get(&task).unwrap().clone();
+        slot.set_role(Role::Learner("S1".into()));
+        let stores = FaultyStores::new(Arc::new(MemStores::default()));
+        let (_wake, woken) = unbounded();
+        let (reports, _reported) = unbounded();
+        let mut restorer = Restorer::new(RestorerParts {
+            instance: "I1".into(),
+            shared,
+            copies,
+            stores: Arc::new(stores.clone()),
+            wake: woken,
+            reports,
+            crashed: Arc::default(),
+            ending: Arc::default(),
+        });
+        // The faults strike when the replay is under way.
+        restorer.piece(&slot)?;
+        restorer.piece(&slot)?;
+        stores.plan(faults.iter().copied());
+        while slot.lag() > 0 {
+            restorer.piece(&slot)?;
+        }
+        assert_eq!(stores.left(), 0, "every fault has struck");
+        let copy = slot.copy.lock().take().unwrap().into_store();
+        let mut keys = 0;
+        copy.scan(&mut |_, _| keys += 1).unwrap();
+        assert_eq!(copy.checkpoint().resume.source_offset, 50);
+        let discards = observer.0.lock().len();
+        Ok((keys, discards))
+    }
+
+    #[test]
+    fn a_copy_damaged_in_mid_replay_is_thrown_away_and_learned_anew() {
+        assert_eq!(learn(&[]).unwrap(), (50, 0));
+        assert_eq!(learn(&[StoreFault::DamagedWrite]).unwrap(), (50, 1));
+        assert_eq!(learn(&[StoreFault::DamagedWrite, StoreFault::DamagedOpen]).unwrap(), (50, 2));
+    }
+
+    #[test]
+    fn damage_that_does_not_end_and_a_full_disk_end_the_run() {
+        let error = learn(&[StoreFault::DamagedWrite; 4]).unwrap_err();
+        assert!(matches!(error, Error::Store(StoreError::Damaged { .. })), "{error}");
+        match learn(&[StoreFault::DiskFull]).unwrap_err() {
+            Error::Store(StoreError::Io { source, .. }) => {
+                assert_eq!(source.kind(), std::io::ErrorKind::StorageFull);
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn a_copy_that_another_process_holds_is_not_thrown_away() {
+        let faults = [StoreFault::DamagedWrite, StoreFault::HeldOpen];
+        let error = learn(&faults).unwrap_err();
+        assert!(matches!(error, Error::Store(StoreError::Held { .. })), "{error}");
     }
 }

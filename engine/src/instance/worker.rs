@@ -390,9 +390,10 @@ impl Worker {
             task: task.clone(),
             log: slot.log.clone(),
             store: copy.into_store(),
-            processor: shared.engine.processor.make(),
+            processor: shared.processor(task),
         };
-        let active = resume(parts, fenced, &*shared.sources)?;
+        let mut active = resume(parts, fenced, &*shared.sources)?;
+        active.set_commit(shared.engine.commit);
         self.observe(task, TaskEvent::Restored { member: self.parts.member.clone(), records, bytes });
         self.unpolled.push(task.clone());
         self.active.insert(task.clone(), active);

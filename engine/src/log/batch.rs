@@ -13,7 +13,7 @@
 //! | 4 | output records |
 //! | rest | records: key length (2), value length (4, `u32::MAX` for a deletion), key, value |
 //!
-//! Every record takes one offset. The last record of a turn is its [`Resume`] under the reserved key
+//! Every record takes one offset; a compacted batch holds fewer records than it says, and covers their offsets still. The last record of a turn is its [`Resume`] under the reserved key
 //! [`RESUME_KEY`]; the only record of a fence is its [`Claim`] under [`FENCE_KEY`]. Reserved keys start with the
 //! byte 0xff, which no UTF-8 text contains.
 
@@ -144,6 +144,12 @@ impl BatchBuilder {
         self.entry(RESUME_KEY, 24);
         self.payload.extend_from_slice(&resume.encode());
         self.resume = Some(resume);
+    }
+
+    /// Makes a finished batch stand for more records than it holds: those that compaction has left out.
+    pub(super) fn stand_for(&mut self, records: u32, outputs: u32) {
+        self.records = records;
+        self.outputs = outputs;
     }
 
     /// Makes it a fence.

@@ -36,6 +36,8 @@ pub enum Fault {
     FailedSync,
     /// A truncation fails.
     FailedTruncate,
+    /// A file can't take another one's name.
+    FailedRename,
     /// A read returns at most `bytes`, without an error.
     ShortRead {
         /// How many at most (at least 1).
@@ -83,6 +85,13 @@ impl SegmentFiles for FaultyFiles {
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>> {
         Ok(Box::new(FaultyFile { inner: self.inner.open(path)?, plan: Arc::clone(&self.plan) }))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.plan.lock().pop_front_if(|fault| *fault == Fault::FailedRename) {
+            Some(_) => Err(ErrorKind::Other.into()),
+            None => self.inner.rename(from, to),
+        }
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {

@@ -67,6 +67,13 @@ pub trait SegmentFiles: fmt::Debug + Send + Sync {
     /// What the file system says.
     fn open(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>>;
 
+    /// Gives a file another one's name, in one step; that one is gone then, but for those who have it open.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
     /// Makes the names in `folder` outlast a power loss.
     ///
     /// # Errors
@@ -91,6 +98,10 @@ impl SegmentFiles for RealFiles {
     fn open(&self, path: &Path) -> io::Result<Box<dyn SegmentFile>> {
         let file = File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         Ok(Box::new(RealFile(file)))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
     }
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {

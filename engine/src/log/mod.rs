@@ -15,6 +15,7 @@ use crate::error::LogError;
 use crate::position::{Claim, Epoch, Offset};
 
 pub mod batch;
+mod compact;
 mod directory;
 pub mod faulty;
 pub mod io;
@@ -24,6 +25,7 @@ mod scan;
 mod segment;
 
 pub use batch::{Batch, BatchBuilder, Kind, Resume};
+pub use compact::{Closed, Compacted};
 pub use directory::FileLogs;
 pub use mem::{MemLog, MemLogs};
 pub use segment::{FileLog, LogOptions};
@@ -85,6 +87,22 @@ pub trait TaskLog: fmt::Debug + Send + Sync {
 
     /// Bytes of the log's batches from `from` to the end, roughly (for progress displays and state sizes).
     fn bytes_from(&self, from: Offset) -> u64;
+
+    /// Leaves the latest update of each key alone in what is not written to any more, as far as `most_keys` keys fit
+    /// into memory. Offsets stay as they are, and so does what a replay to the end makes of the log.
+    ///
+    /// # Errors
+    ///
+    /// I/O errors and [`LogError::Damaged`]; nothing is lost then.
+    fn compact(&self, most_keys: usize) -> Result<Compacted, LogError> {
+        let _ = most_keys;
+        Ok(Compacted::default())
+    }
+
+    /// What there is to compact.
+    fn closed(&self) -> Closed {
+        Closed::default()
+    }
 }
 
 /// A cursor over a log.

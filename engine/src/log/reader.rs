@@ -6,7 +6,7 @@ use super::LogReader;
 use super::batch::{Batch, Broken, HEADER_BYTES, Header};
 use super::io::SegmentFile;
 use super::scan::read_exact;
-use super::segment::Shared;
+use super::segment::{Segment, Shared};
 use crate::error::LogError;
 use crate::position::Offset;
 
@@ -22,6 +22,8 @@ pub(super) struct FileReader {
     segment: Offset,
     path: std::path::PathBuf,
     file: Box<dyn SegmentFile>,
+    /// Which of its files.
+    revision: u32,
     /// How much of the segment is published, as far as known.
     published: u64,
     /// The buffer's bytes from `start` on are the file's from `position` on.
@@ -40,28 +42,54 @@ impl FileReader {
         };
         let segment = &state.segments[at];
         let (base, path, published) = (segment.base, segment.path.clone(), segment.bytes);
-        let position = if from == state.end { published } else { segment.position_before(from) };
-        drop(state);
+        let (position, revision) = (segment.position_before(from), segment.revision);
+        let position = if from == state.end { published } else { position };
+        // Under the lock: a compaction gives the name to another file.
         let file = open(&log, &path)?;
+        drop(state);
         let buffer = Vec::new();
-        Ok(Self { log, offset: from, segment: base, path, file, published, position, buffer, start: 0 })
+        Ok(Self {
+            log,
+            offset: from,
+            segment: base,
+            path,
+            file,
+            revision,
+            published,
+            position,
+            buffer,
+            start: 0,
+        })
     }
 
     /// Learns what has been published since, and goes on to the next segment at the end of this one.
     fn refresh(&mut self) -> Result<(), LogError> {
-        let state = self.log.state.lock();
+        let log = Arc::clone(&self.log);
+        let state = log.state.lock();
         let at = state.segments.partition_point(|segment| segment.base <= self.segment) - 1;
-        self.published = state.segments[at].bytes;
+        let segment = &state.segments[at];
+        if segment.revision != self.revision {
+            // Compacted under way: from the same offset on in the new file.
+            return self.enter(segment, segment.position_before(self.offset));
+        }
+        self.published = segment.bytes;
         if self.position < self.published {
             return Ok(());
         }
-        let Some(next) = state.segments.get(at + 1) else { return Ok(()) };
-        self.segment = next.base;
-        self.path.clone_from(&next.path);
-        self.published = next.bytes;
-        drop(state);
-        self.file = open(&self.log, &self.path)?;
-        self.position = 0;
+        match state.segments.get(at + 1) {
+            Some(next) => self.enter(next, 0),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on at a position of a segment. The log's state is locked.
+    fn enter(&mut self, segment: &Segment, position: u64) -> Result<(), LogError> {
+        self.file = open(&self.log, &segment.path)?;
+        self.segment = segment.base;
+        self.revision = segment.revision;
+        self.path.clone_from(&segment.path);
+        self.published = segment.bytes;
+        self.position = position;
         self.buffer.clear();
         self.start = 0;
         Ok(())

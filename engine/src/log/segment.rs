@@ -13,6 +13,7 @@ use assignor::TaskId;
 use parking_lot::Mutex;
 
 use super::batch::{Batch, BatchBuilder, Kind};
+use super::compact::{Closed, Compacted, compact};
 use super::io::{SegmentFile, SegmentFiles};
 use super::reader::FileReader;
 use super::scan::scan;
@@ -45,6 +46,8 @@ pub(super) struct Segment {
     pub(super) base: Offset,
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
+    /// How often its file has been replaced by a compacted one.
+    pub(super) revision: u32,
     /// Base offsets of some batches and where they start, both ascending.
     index: Vec<(Offset, u64)>,
 }
@@ -55,8 +58,14 @@ impl Segment {
             base,
             path: folder.join(format!("{base:020}.log", base = base.0)),
             bytes: 0,
+            revision: 0,
             index: Vec::new(),
         }
+    }
+
+    /// The same segment in its next file, of which nothing has been noted yet.
+    pub(super) fn renewed(&self) -> Self {
+        Self { revision: self.revision + 1, bytes: 0, index: Vec::new(), ..self.clone() }
     }
 
     /// Takes in a batch that has been found or written at the segment's end.
@@ -92,6 +101,8 @@ pub(super) struct Shared {
     /// The published end, so that a lag is told without waiting for an append.
     end: AtomicU64,
     pub(super) state: Mutex<State>,
+    /// Held by the one compaction at a time.
+    pub(super) compacting: Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -159,7 +170,15 @@ impl FileLog {
         }
         let end = AtomicU64::new(state.end.0);
         let (task, folder) = (task.clone(), folder.to_owned());
-        Ok(Self(Arc::new(Shared { task, files, folder, options, end, state: Mutex::new(state) })))
+        Ok(Self(Arc::new(Shared {
+            task,
+            files,
+            folder,
+            options,
+            end,
+            state: Mutex::new(state),
+            compacting: Mutex::new(()),
+        })))
     }
 }
 
@@ -197,6 +216,11 @@ impl State {
 }
 
 impl Shared {
+    /// Whether what is written has to outlast a power loss.
+    pub(super) fn syncs(&self) -> bool {
+        self.options.fsync
+    }
+
     fn io(&self, state: &State) -> impl FnOnce(io::Error) -> LogError + use<> {
         let path = state.active().path.clone();
         move |source| LogError::Io { path, source }
@@ -316,6 +340,20 @@ impl TaskLog for FileLog {
 
     fn read(&self, from: Offset) -> Result<Box<dyn LogReader>, LogError> {
         Ok(Box::new(FileReader::new(Arc::clone(&self.0), from)?))
+    }
+
+    fn compact(&self, most_keys: usize) -> Result<Compacted, LogError> {
+        compact(&self.0, most_keys)
+    }
+
+    fn closed(&self) -> Closed {
+        let state = self.0.state.lock();
+        let closed = &state.segments[..state.segments.len() - 1];
+        let dirty = closed.iter().filter(|segment| segment.revision == 0);
+        Closed {
+            bytes: closed.iter().map(|segment| segment.bytes).sum(),
+            dirty_bytes: dirty.map(|segment| segment.bytes).sum(),
+        }
     }
 
     fn bytes_from(&self, from: Offset) -> u64 {

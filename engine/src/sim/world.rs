@@ -118,6 +118,7 @@ impl World {
         let load = SyntheticLoad {
             seed: setup.seed,
             tasks: tasks.iter().map(|t| (t.id.clone(), 1.0)).collect(),
+            stateless: Vec::new(),
             rate: 2.0 * tasks.len() as f64 / beat.as_secs_f64(),
             keys: 12,
             distribution: KeyDistribution::Uniform,

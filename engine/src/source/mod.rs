@@ -19,7 +19,7 @@ mod recorded;
 mod synthetic;
 
 pub use keys::{KeyDistribution, key_of};
-pub use recorded::RecordedSources;
+pub use recorded::{BrokenLines, RecordedLoad, RecordedSources};
 pub use synthetic::{SyntheticLoad, SyntheticSources};
 
 /// Records of one poll, column by column. Reused from turn to turn.

@@ -21,6 +21,8 @@ pub struct SyntheticLoad {
     pub seed: u64,
     /// The tasks and their shares of the rate, relative to each other. A task of share 0 has no live records.
     pub tasks: Vec<(TaskId, f64)>,
+    /// Those of them that have nothing preloaded, because they have no state.
+    pub stateless: Vec<TaskId>,
     /// Live records per second, of all tasks together.
     pub rate: f64,
     /// Keys per task, at least 1.
@@ -42,7 +44,6 @@ struct Shared {
     span: Span,
     drawer: Drawer,
     keys: u64,
-    preloaded: u64,
     record_bytes: u32,
     tasks: BTreeMap<TaskId, Pace>,
 }
@@ -55,6 +56,15 @@ struct Pace {
     spacing: u64,
     /// From the beginning to the first record, in ns.
     phase: u64,
+    /// Records before the first live one.
+    preloaded: u64,
+}
+
+impl Default for Pace {
+    /// Nothing ever arrives.
+    fn default() -> Self {
+        Self { seed: 0, spacing: NEVER, phase: 0, preloaded: 0 }
+    }
 }
 
 /// Spacing of a task without live records.
@@ -62,15 +72,15 @@ const NEVER: u64 = u64::MAX;
 const FRACTION_BITS: u32 = 16;
 
 impl Pace {
-    fn new(seed: u64, task: &TaskId, rate: f64) -> Self {
+    fn new(seed: u64, task: &TaskId, rate: f64, preloaded: u64) -> Self {
         let seed = mix(seed ^ hash(task.as_str().as_bytes()));
         let spacing = 1e9 * (1_u64 << FRACTION_BITS) as f64 / rate;
         if !spacing.is_finite() || spacing >= NEVER as f64 {
-            return Self { seed, spacing: NEVER, phase: 0 };
+            return Self { seed, spacing: NEVER, phase: 0, preloaded };
         }
         let spacing = (spacing as u64).max(1);
         let phase = ((u128::from(mix(seed ^ 1)) * u128::from(spacing >> FRACTION_BITS)) >> 64) as u64;
-        Self { seed, spacing, phase }
+        Self { seed, spacing, phase, preloaded }
     }
 
     /// From the beginning to the `nth` record.
@@ -100,13 +110,15 @@ impl SyntheticSources {
     pub fn new(load: &SyntheticLoad) -> Self {
         let keys = load.keys.max(1);
         let shares: f64 = load.tasks.iter().map(|(_, share)| share).sum();
-        let pace = |task: &TaskId, share: f64| Pace::new(load.seed, task, load.rate * share / shares);
+        let pace = |task: &TaskId, share: f64| {
+            let updates = if load.stateless.contains(task) { 0 } else { load.updates_per_key };
+            Pace::new(load.seed, task, load.rate * share / shares, keys * updates)
+        };
         let tasks = load.tasks.iter().map(|(task, share)| (task.clone(), pace(task, *share))).collect();
         Self(Arc::new(Shared {
             span: Span::default(),
             drawer: Drawer::new(load.distribution, keys),
             keys,
-            preloaded: keys * load.updates_per_key,
             record_bytes: load.record_bytes,
             tasks,
         }))
@@ -134,23 +146,23 @@ impl Shared {
     }
 
     fn due(&self, pace: &Pace, now: Time) -> u64 {
-        self.preloaded.saturating_add(self.live(pace, now))
+        pace.preloaded.saturating_add(self.live(pace, now))
     }
 }
 
 impl Sources for SyntheticSources {
     fn open(&self, task: &TaskId, offset: u64) -> Result<Box<dyn Source>, SourceError> {
-        // A task that the load doesn't name has no live records.
-        let pace = self.0.tasks.get(task).copied().unwrap_or(Pace { seed: 0, spacing: NEVER, phase: 0 });
+        // A task that the load doesn't name has no records.
+        let pace = self.0.tasks.get(task).copied().unwrap_or_default();
         Ok(Box::new(SyntheticSource { shared: Arc::clone(&self.0), pace, position: offset }))
     }
 
-    fn preloaded(&self, _: &TaskId) -> u64 {
-        self.0.preloaded
+    fn preloaded(&self, task: &TaskId) -> u64 {
+        self.0.tasks.get(task).map_or(0, |pace| pace.preloaded)
     }
 
     fn due(&self, task: &TaskId, now: Time) -> u64 {
-        self.0.tasks.get(task).map_or(self.0.preloaded, |pace| self.0.due(pace, now))
+        self.0.tasks.get(task).map_or(0, |pace| self.0.due(pace, now))
     }
 }
 
@@ -167,17 +179,17 @@ impl Source for SyntheticSource {
     fn poll(&mut self, now: Time, max: usize, out: &mut Records) -> Result<(), SourceError> {
         let shared = &*self.shared;
         let due = shared.due(&self.pace, now).min(self.position.saturating_add(max as u64));
-        let preloaded = due.min(shared.preloaded);
+        let preloaded = due.min(self.pace.preloaded);
         for offset in self.position..preloaded {
             out.push(offset, Time::ZERO, &key_of(offset % shared.keys), shared.record_bytes);
         }
         if let Some(begin) = shared.span.begin() {
-            let first = self.position.max(shared.preloaded) - shared.preloaded;
-            for nth in first..due.saturating_sub(shared.preloaded) {
+            let first = self.position.max(self.pace.preloaded) - self.pace.preloaded;
+            for nth in first..due.saturating_sub(self.pace.preloaded) {
                 let time = Time(begin.0.saturating_add(self.pace.since_begin(nth)));
                 let random = mix(self.pace.seed.wrapping_add(nth.wrapping_mul(GOLDEN)));
                 let key = key_of(shared.drawer.draw(nth, random));
-                out.push(shared.preloaded + nth, time, &key, shared.record_bytes);
+                out.push(self.pace.preloaded + nth, time, &key, shared.record_bytes);
             }
         }
         self.position = self.position.max(due);
@@ -189,7 +201,7 @@ impl Source for SyntheticSource {
     }
 
     fn next_due(&self) -> Option<Time> {
-        let Some(nth) = self.position.checked_sub(self.shared.preloaded) else { return Some(Time::ZERO) };
+        let Some(nth) = self.position.checked_sub(self.pace.preloaded) else { return Some(Time::ZERO) };
         let Some(begin) = self.shared.span.begin() else { return Some(Time::NEVER) };
         let next = Time(begin.0.saturating_add(self.pace.since_begin(nth)));
         (next < self.shared.span.end()).then_some(next)
@@ -208,6 +220,7 @@ mod tests {
         SyntheticLoad {
             seed: 7,
             tasks: vec![("T1".into(), 1.0), ("T2".into(), 3.0), ("T3".into(), 0.0)],
+            stateless: Vec::new(),
             rate: 4_000.0,
             keys: 10,
             distribution: KeyDistribution::Uniform,

@@ -15,6 +15,8 @@ use crate::error::StoreError;
 use crate::log::{Batch, Resume};
 use crate::position::{Epoch, Offset};
 
+pub mod faulty;
+mod held;
 mod mem;
 mod rocks;
 

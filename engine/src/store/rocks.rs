@@ -20,6 +20,7 @@ use rocksdb::{
     WriteOptions,
 };
 
+use super::held::hold;
 use super::{Checkpoint, Form, Part, PartWriter, ReadState, SortedEntries, Store, StoreDirectory, Updates};
 use crate::error::StoreError;
 use crate::folder::{folder_of, task_of};
@@ -30,7 +31,7 @@ const CHECKPOINT_KEY: &[u8] = b"\xff__checkpoint";
 const PART: &str = "part";
 
 /// What an instance's databases share and how each is laid out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RocksOptions {
     /// Cached blocks of all copies. Default 128 MiB.
     pub block_cache_bytes: usize,
@@ -44,6 +45,9 @@ pub struct RocksOptions {
     pub block_bytes: usize,
     /// Bloom filter bits a key; 0 for none. Default 10.
     pub bloom_bits: u32,
+    /// Any other options, as RocksDB itself writes them: `compression=kNoCompression;level0_stop_writes_trigger=30`. They
+    /// come last, and win. Default none.
+    pub text: String,
 }
 
 impl Default for RocksOptions {
@@ -55,11 +59,23 @@ impl Default for RocksOptions {
             background_jobs: 2,
             block_bytes: 4 << 10,
             bloom_bits: 10,
+            text: String::new(),
         }
     }
 }
 
 impl RocksOptions {
+    /// Whether RocksDB understands them.
+    ///
+    /// # Errors
+    ///
+    /// What it says about them.
+    pub fn check(&self) -> Result<(), String> {
+        let cache = Cache::new_lru_cache(1 << 20);
+        let budget = WriteBufferManager::new_write_buffer_manager(1 << 20, false);
+        self.database(&cache, &budget).map(drop).map_err(|error| error.to_string())
+    }
+
     /// RocksDB's own options for one database.
     fn database(&self, cache: &Cache, budget: &WriteBufferManager) -> Result<Options, rocksdb::Error> {
         let mut table = BlockBasedOptions::default();
@@ -83,7 +99,7 @@ impl RocksOptions {
         options.set_keep_log_file_num(1);
         options.set_stats_dump_period_sec(0);
         options.set_stats_persist_period_sec(0);
-        Ok(options)
+        if self.text.is_empty() { Ok(options) } else { options.get_options_from_string(&self.text) }
     }
 }
 
@@ -283,6 +299,8 @@ impl PartWriter for RocksParts {
 pub struct RocksStores {
     root: PathBuf,
     options: Options,
+    /// Keeps other processes out.
+    _held: Arc<fs::File>,
 }
 
 impl fmt::Debug for RocksStores {
@@ -296,15 +314,16 @@ impl RocksStores {
     ///
     /// # Errors
     ///
-    /// What the file system or RocksDB says.
+    /// [`StoreError::Held`] if another process uses `root`; what the file system or RocksDB says.
     pub fn new(root: &Path, options: &RocksOptions) -> Result<Self, StoreError> {
         fs::create_dir_all(root).map_err(|source| StoreError::Io { path: root.to_owned(), source })?;
+        let held = hold(root)?;
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
         let budget = WriteBufferManager::new_write_buffer_manager(options.write_buffer_budget_bytes, false);
         let options = options
             .database(&cache, &budget)
             .map_err(|source| StoreError::Rocks { path: root.to_owned(), source })?;
-        Ok(Self { root: root.to_owned(), options })
+        Ok(Self { root: root.to_owned(), options, _held: held })
     }
 
     fn path(&self, task: &TaskId) -> PathBuf {

@@ -8,7 +8,7 @@ use assignor::TaskId;
 use super::cache::{Cache, CommitOptions};
 use super::processor::Processor;
 use super::turn::ActiveTask;
-use crate::error::{Error, StoreError};
+use crate::error::Error;
 use crate::log::{BatchBuilder, Fenced, TaskLog};
 use crate::position::{Epoch, Offset};
 use crate::restore::{Replay, ReplayOptions};
@@ -69,22 +69,13 @@ pub fn open_copy(stores: &dyn StoreDirectory, log: &dyn TaskLog, task: &TaskId) 
             };
             Discarded { checkpoint: Some(checkpoint), bytes: store.size_bytes(), why }
         }
-        Err(error) if is_damage(&error) => {
+        Err(error) if error.is_damage() => {
             Discarded { checkpoint: None, bytes: 0, why: Why::Unreadable(error.into()) }
         }
         Err(error) => return Err(error.into()),
     };
     stores.discard(task)?;
     Ok(Opened { store: stores.open(task)?, discarded: Some(discarded) })
-}
-
-/// Whether the copy itself is to blame, and not, say, another process that holds it.
-fn is_damage(error: &StoreError) -> bool {
-    match error {
-        StoreError::Damaged { .. } => true,
-        StoreError::Rocks { source, .. } => source.kind() == rocksdb::ErrorKind::Corruption,
-        _ => false,
-    }
 }
 
 /// What a task is made of.

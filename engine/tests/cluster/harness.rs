@@ -107,6 +107,7 @@ impl Setup {
         SyntheticSources::new(&SyntheticLoad {
             seed: 7,
             tasks: self.task_ids().into_iter().map(|task| (task, 1.0)).collect(),
+            stateless: Vec::new(),
             rate: 20_000.0,
             keys: self.keys,
             distribution: KeyDistribution::Uniform,

@@ -68,6 +68,9 @@ fn of_task(task: String, event: TaskEvent) -> What {
             bytes,
             work_us: u64::try_from(work.as_micros()).unwrap_or(u64::MAX),
         },
+        TaskEvent::Compacted { bytes_before, bytes_after } => {
+            What::LogCompacted { task, bytes_before, bytes_after }
+        }
         TaskEvent::Discarded { instance, bytes } => {
             What::StoreDiscarded { task, instance: instance.to_string(), bytes }
         }

@@ -14,6 +14,8 @@ use results::event::{Action, Event, What};
 use results::latency::{self, LatencyRecord, Writer};
 use results::phase::{Phase, Tracker};
 
+use crate::scenario::Condition;
+
 mod convert;
 
 /// Which part of a run it is; between the end of the warm-up and the end of the load, events tell the phase.
@@ -92,6 +94,36 @@ impl Recorder {
     /// Writes down what the script did, at the time at which it was meant to.
     pub fn scripted(&self, at: Time, action: Action, members: Vec<String>) {
         lock(&self.journal).events.push((at, What::Scripted { action, members }));
+    }
+
+    /// Whether a condition of the script holds, for events after `since`. That every task runs is for the caller to
+    /// find out.
+    #[must_use]
+    pub fn holds(&self, condition: &Condition, since: Time) -> bool {
+        let journal = lock(&self.journal);
+        let later = || journal.events.iter().rev().filter(|(at, _)| *at >= since);
+        match condition {
+            Condition::Ready(of) => later().any(
+                |(_, what)| matches!(what, What::LearnerReady { member, .. } if member.as_str() == of.as_str()),
+            ),
+            Condition::Learning(of) => later().any(
+                |(_, what)| matches!(what, What::LearnerStarted { member, .. } if member.as_str() == of.as_str()),
+            ),
+            Condition::Balanced => later()
+                .find_map(|(_, what)| match what {
+                    What::RebalanceStarted { .. } => Some(false),
+                    What::GenerationCompleted { balanced, .. } => Some(*balanced),
+                    _ => None,
+                })
+                .unwrap_or(false),
+            Condition::Generation(number) => {
+                let origin = self.origin_us.load(Ordering::Acquire);
+                let completed = journal.events.iter().filter(|(at, what)| {
+                    at.micros() >= origin && matches!(what, What::GenerationCompleted { .. })
+                });
+                completed.count() as u64 >= *number
+            }
+        }
     }
 
     /// The 99th percentile of service latency over the last few hundred milliseconds.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use assignor::TaskId;
 use engine::audit::{self, Audit};
+use engine::config::ProcessorKind;
 use engine::error::Error as EngineError;
 use engine::log::{FileLogs, LogDirectory, TaskLog};
 use engine::position::{Epoch, Offset};
@@ -44,13 +45,16 @@ pub(super) fn run(
     finals: &[Final],
 ) -> Result<Outcome, Error> {
     let logs = FileLogs::new(&dir.join("logs"), workload::engine_config(plan).log);
+    let stateless = workload::stateless(plan);
+    let stateful = workload::engine_config(plan).processor;
+    let processor = |task| if stateless.contains(task) { ProcessorKind::Map } else { stateful };
     let next = AtomicUsize::new(0);
     let found: Mutex<Result<Outcome, EngineError>> = Mutex::new(Ok(Outcome::default()));
     std::thread::scope(|scope| {
         for _ in 0..process::cores() {
             scope.spawn(|| {
                 while let Some(copy) = finals.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let one = audit_task(copy, sources, &logs);
+                    let one = audit_task(copy, processor(&copy.task), sources, &logs);
                     let Ok(mut found) = found.lock() else { return };
                     match (&mut *found, one) {
                         (Ok(sum), Ok((records, stale))) => {
@@ -68,11 +72,20 @@ pub(super) fn run(
     Ok(Outcome { complete: finals.len() == plan.tasks as usize, ..outcome })
 }
 
-fn audit_task(copy: &Final, sources: &dyn Sources, logs: &FileLogs) -> Result<(Audit, u64), EngineError> {
+fn audit_task(
+    copy: &Final,
+    processor: ProcessorKind,
+    sources: &dyn Sources,
+    logs: &FileLogs,
+) -> Result<(Audit, u64), EngineError> {
+    let log = logs.log(&copy.task)?;
+    if processor == ProcessorKind::Map {
+        return Ok((audit::audit_outputs(&copy.task, sources, &*log)?, stale_appends(&*log)?));
+    }
     let store = RocksStores::new(&copy.state_dir, &RocksOptions::default())?.open(&copy.task)?;
-    let records = audit::audit(&copy.task, sources, &*store)?;
+    let records = audit::audit_state(processor, &copy.task, sources, &*store)?;
     store.close()?;
-    Ok((records, stale_appends(&*logs.log(&copy.task)?)?))
+    Ok((records, stale_appends(&*log)?))
 }
 
 /// Batches whose epoch is older than one before them: the fence let somebody through.

@@ -121,6 +121,8 @@ fn one(
     let failure = measured.played.failure.take();
     let stopped = measured.played.stopped;
     let mut finished = summary::finish(request.plan, identity, measured);
+    finished.run.compaction.preloaded_bytes_before = template.compacted.bytes_before;
+    finished.run.compaction.preloaded_bytes_after = template.compacted.bytes_after;
     let ending = match failure {
         Some(error) => {
             finished.run.incomplete = true;

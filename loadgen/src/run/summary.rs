@@ -85,6 +85,11 @@ pub(super) fn finish(plan: &Plan, identity: Identity, measured: Measured) -> Fin
              group.session_timeout"
         ));
     }
+    for condition in &played.unmet {
+        run.warnings.push(format!(
+            "`{condition}` had not come about by its deadline: the event that waited for it happened all the same"
+        ));
+    }
     if played.stopped {
         run.warnings.push("stopped by the user before its end".to_owned());
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use assignor::TaskId;
 use engine::error::Error as EngineError;
-use engine::log::{FileLogs, LogDirectory};
+use engine::log::{Compacted, FileLogs, LogDirectory};
 use engine::preload::preload;
 use engine::source::Sources;
 
@@ -22,6 +22,8 @@ use crate::workload::{self, Workload};
 #[derive(Debug)]
 pub(super) struct Template {
     logs: PathBuf,
+    /// What compacting it came to.
+    pub(super) compacted: Compacted,
 }
 
 impl Template {
@@ -35,7 +37,7 @@ impl Template {
         let logs = dir.join("preloaded");
         fs::create_dir_all(&logs).map_err(Error::io(&logs))?;
         if !plan.state.preload {
-            return Ok(Some(Self { logs }));
+            return Ok(Some(Self { logs, compacted: Compacted::default() }));
         }
         watcher.stage(Stage::Preload, None);
         // Any seed: it draws live records alone.
@@ -43,7 +45,7 @@ impl Template {
         let settings = workload::engine_config(plan);
         let directory = FileLogs::new(&logs, settings.log);
         let job = Job {
-            tasks: workload::tasks(plan),
+            tasks: workload::tasks(plan).into_iter().filter(|task| sources.preloaded(task) > 0).collect(),
             next: AtomicUsize::new(0),
             done: AtomicU64::new(0),
             failure: Mutex::new(None),
@@ -64,7 +66,7 @@ impl Template {
         match job.failure.into_inner() {
             Ok(Some(error)) => Err(error.into()),
             _ if stop.requested() => Ok(None),
-            _ => Ok(Some(Self { logs })),
+            _ => Ok(Some(Self { compacted: compact(plan, &directory)?, logs })),
         }
     }
 
@@ -72,6 +74,17 @@ impl Template {
     pub(super) fn copy_to(&self, dir: &Path) -> Result<(), Error> {
         copy(&self.logs, &dir.join("logs"))
     }
+}
+
+/// Compacts what was preloaded, if the scenario says so.
+fn compact(plan: &Plan, logs: &FileLogs) -> Result<Compacted, Error> {
+    let mut sum = Compacted::default();
+    for task in workload::tasks(plan).iter().filter(|_| plan.engine.compaction) {
+        let done = logs.log(task)?.compact(usize::MAX)?;
+        sum.bytes_before += done.bytes_before;
+        sum.bytes_after += done.bytes_after;
+    }
+    Ok(sum)
 }
 
 /// Tasks that threads take turns to preload.

@@ -19,7 +19,7 @@ use super::audit::{self, Final};
 use crate::error::Error;
 use crate::process::{self, ProcessMeter, Usage};
 use crate::record::{Part, Record, Recorder};
-use crate::scenario::{Act, Instances, Plan, Target};
+use crate::scenario::{Act, Condition, Instances, Plan, Target, When};
 use crate::stop::Stop;
 use crate::watch::{Glance, Stage, Watcher};
 use crate::workload::{self, Workload};
@@ -27,6 +27,8 @@ use crate::{wall, watch};
 
 /// How often the run is looked at; the results' intervals are as long.
 const TICK: Duration = Duration::from_millis(100);
+/// How often a condition is looked at.
+const LOOK: Duration = Duration::from_millis(5);
 /// Load begins this long after the group has come to rest, so that the origin is known before it does.
 const HEAD_START: Duration = Duration::from_millis(50);
 /// A group that is not at rest after this long never will be.
@@ -72,6 +74,8 @@ pub(super) struct Played {
     pub(super) origin: SystemTime,
     /// How much later than planned the script acted at worst.
     pub(super) latest_act: Duration,
+    /// Conditions of the script that did not hold by their deadlines.
+    pub(super) unmet: Vec<String>,
     /// It was stopped by the user.
     pub(super) stopped: bool,
     /// It was ended by a failure.
@@ -162,6 +166,10 @@ struct Live<'a> {
     /// CPU time and moment at the end of the load.
     used: Option<(Usage, Time)>,
     latest_act: Duration,
+    /// When the script acted last.
+    acted: Time,
+    /// Conditions that did not hold by their deadlines.
+    unmet: Vec<String>,
 }
 
 /// The end of the warm-up.
@@ -195,6 +203,8 @@ impl<'a> Live<'a> {
             load_end: Time::NEVER,
             used: None,
             latest_act: Duration::ZERO,
+            acted: Time::ZERO,
+            unmet: Vec::new(),
         }
     }
 
@@ -212,7 +222,12 @@ impl<'a> Live<'a> {
         let begin = self.clock.now() + HEAD_START;
         let origin = begin + plan.warm_up;
         self.load_end = origin + plan.duration;
-        let window = plan.events.first().map(|event| (micros(event.time), micros(plan.duration)));
+        // A window that is the same for all strategies can't begin with a condition that each meets at its own time.
+        let begins = |when: &When| match when {
+            When::Time(time) => *time,
+            When::After { .. } => Duration::ZERO,
+        };
+        let window = plan.events.first().map(|event| (micros(begins(&event.when)), micros(plan.duration)));
         self.recorder.set_origin(origin, window);
         self.trial.workload.end(self.load_end);
         self.trial.workload.begin(begin);
@@ -222,20 +237,56 @@ impl<'a> Live<'a> {
         }
 
         self.recorder.begin(Part::Measured);
+        self.acted = origin;
         self.origin = Some(Origin { at: origin, wall: wall::now(), usage: self.meter.look() });
         self.enter(Stage::Measure, Some(plan.duration));
         for event in &plan.events {
-            let due = origin + event.time;
-            if self.follow(due, |_| false)? == Woke::Stopped {
-                return Ok(Woke::Stopped);
-            }
-            self.latest_act = self.latest_act.max(self.clock.now().since(due));
-            self.act(due, &event.act)?;
+            let Some(at) = self.await_event(origin, &event.when)? else { return Ok(Woke::Stopped) };
+            self.act(at, &event.act)?;
         }
         if self.follow(self.load_end, |_| false)? == Woke::Stopped {
             return Ok(Woke::Stopped);
         }
         self.drain()
+    }
+
+    /// Waits until an event is due; the moment that counts as its own, or `None` if the user stopped the run.
+    fn await_event(&mut self, origin: Time, when: &When) -> Result<Option<Time>, Error> {
+        let deadline = origin + when.latest();
+        let woke = match when {
+            When::Time(_) => self.follow(deadline, |_| false)?,
+            When::After { condition, .. } => self.await_condition(condition, deadline)?,
+        };
+        let now = self.clock.now();
+        let at = match (woke, when) {
+            (Woke::Stopped, _) => return Ok(None),
+            (Woke::Done, _) => now,
+            (Woke::Deadline, When::After { condition, .. }) => {
+                self.unmet.push(condition.to_string());
+                deadline
+            }
+            // What waited for a condition for longer than until its own time happens when that is over.
+            (Woke::Deadline, When::Time(_)) => deadline.max(self.acted),
+        };
+        self.latest_act = self.latest_act.max(now.since(at));
+        self.acted = now;
+        Ok(Some(at))
+    }
+
+    fn await_condition(&mut self, condition: &Condition, deadline: Time) -> Result<Woke, Error> {
+        let tasks = self.trial.plan.tasks as usize;
+        let (recorder, since) = (self.recorder.clone(), self.acted);
+        loop {
+            let all_run = || self.cluster.status().running == tasks;
+            let holds = recorder.holds(condition, since) && (*condition != Condition::Balanced || all_run());
+            let until = deadline.min(self.clock.now() + LOOK);
+            match self.follow(until, |_| false)? {
+                Woke::Stopped => return Ok(Woke::Stopped),
+                _ if holds => return Ok(Woke::Done),
+                _ if until == deadline => return Ok(Woke::Deadline),
+                _ => {}
+            }
+        }
     }
 
     fn settle(&mut self) -> Result<Woke, Error> {
@@ -286,6 +337,7 @@ impl<'a> Live<'a> {
             cpu_share: if available > 0.0 { busy / available } else { 0.0 },
             origin: origin.wall,
             latest_act: self.latest_act,
+            unmet: std::mem::take(&mut self.unmet),
             stopped,
             failure,
         }))

@@ -16,7 +16,30 @@ macro_rules! builtins {
 }
 
 /// All of them, in the order in which `understudy list` shows them.
-pub const BUILTINS: &[Builtin] = builtins!["scale-up", "scale-down", "worker-crash"];
+pub const BUILTINS: &[Builtin] = builtins![
+    "scale-up",
+    "scale-down",
+    "host-swap",
+    "burst",
+    "autoscaler",
+    "rolling-bounce",
+    "worker-crash",
+    "leader-crash",
+    "learner-crash",
+    "standby-failover",
+    "zombie",
+    "flapping",
+    "scale-down-timeout",
+    "stateless-mix",
+    "hot-partition",
+    "trickle",
+    "many-tasks",
+    "far-behind",
+    "change-of-plan",
+    "heavy-state",
+    "long-changelog",
+    "batched-start",
+];
 
 /// The built-in of that name.
 #[must_use]

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::rule::{Choice, Count, Flag, Keys, Later, Names, Rule, Text, Time};
+use super::rule::{
+    Choice, Count, Flag, Keys, Later, Metric, Names, Number, Rule, Strategies, Text, Time, Until,
+};
 
 /// One key.
 pub(crate) struct Key<R> {
@@ -120,10 +122,13 @@ pub(crate) static SCENARIO: Section = Section {
         &GROUP,
         &CAPACITY,
         &ENGINE,
+        &ROCKSDB,
         &WARM_UP,
         &DURATION,
         &INSTANCES,
         &AT,
+        &STRATEGIES,
+        &CLAIM,
     ],
 };
 pub(crate) static TITLE: Key<Text> = Key {
@@ -140,20 +145,35 @@ pub(crate) static DESCRIPTION: Key<Text> = Key {
 };
 pub(crate) static TASKS: Key<Count> = Key {
     name: "tasks",
-    doc: "Number of tasks, all alike: T1, T2, …",
-    default: Absent::Refused("tasks = 5"),
-    rule: Count {
-        least: 1,
-        most: 1_000,
-        why: "each task has a changelog and each of its copies a database, and a process has only so many open files",
-    },
-};
-const TASK_LATER: &str = "tasks are all alike for now: give their number with `tasks = 5`";
-pub(crate) static TASK: Key<Later> = Key {
-    name: "task",
-    doc: "Tasks that differ in weight or have no state",
+    doc: "Number of tasks, all alike and with state: T1, T2, …; or describe kinds of tasks with [[task]]",
     default: Absent::Fine,
-    rule: Later { instead: TASK_LATER },
+    rule: Count { least: 1, most: 1_000, why: OPEN_FILES },
+};
+const OPEN_FILES: &str =
+    "each task has a changelog and each of its copies a database, and a process has only so many open files";
+pub(crate) static TASK: Section = Section {
+    name: "task",
+    doc: "A kind of tasks, instead of `tasks`; named T1, T2, … through all kinds in order",
+    many: true,
+    keys: &[&TASK_COUNT, &STATELESS, &WEIGHT],
+};
+pub(crate) static TASK_COUNT: Key<Count> = Key {
+    name: "count",
+    doc: "Tasks of this kind",
+    default: Absent::Is("1"),
+    rule: Count { least: 1, most: 1_000, why: OPEN_FILES },
+};
+pub(crate) static STATELESS: Key<Flag> = Key {
+    name: "stateless",
+    doc: "Whether they have no state: then they map each record to one, whatever `state.processor` is",
+    default: Absent::Is("false"),
+    rule: Flag,
+};
+pub(crate) static WEIGHT: Key<Count> = Key {
+    name: "weight",
+    doc: "Each task's share of `load.rate`, relative to the others'",
+    default: Absent::Is("1"),
+    rule: Count { least: 1, most: 1_000_000, why: "a share beyond leaves the other tasks without records" },
 };
 pub(crate) static WARM_UP: Key<Time> = Key {
     name: "warm_up",
@@ -172,7 +192,17 @@ pub(crate) static STATE: Section = Section {
     name: "state",
     doc: "What each task keeps",
     many: false,
-    keys: &[&STATE_KEYS, &VALUE_BYTES, &UPDATES_PER_KEY, &PRELOAD, &PROCESSOR],
+    keys: &[
+        &STATE_KEYS,
+        &VALUE_BYTES,
+        &UPDATES_PER_KEY,
+        &PRELOAD,
+        &PROCESSOR,
+        &WINDOW,
+        &WINDOWS_KEPT,
+        &DISORDER,
+        &TABLE_EVERY,
+    ],
 };
 pub(crate) static STATE_KEYS: Key<Count> = Key {
     name: "keys",
@@ -204,16 +234,37 @@ pub(crate) static PRELOAD: Key<Flag> = Key {
 };
 pub(crate) static PROCESSOR: Key<Choice> = Key {
     name: "processor",
-    doc: "What a task does with a record: `count` counts per key",
+    doc: "What a task does with a record: `count` counts per key, `window` per key and window, `join` joins a stream \
+          with a table, `map` makes one record of each and keeps no state",
     default: Absent::Is("count"),
-    rule: Choice { among: &["count"], later: &["window", "join", "map"] },
+    rule: Choice { among: &["count", "window", "join", "map"], later: &[] },
+};
+pub(crate) static WINDOW: Key<Time> =
+    time("window", MS, Absent::Is("1s"), "For `window`: the length of a window");
+pub(crate) static WINDOWS_KEPT: Key<Count> = Key {
+    name: "windows_kept",
+    doc: "For `window`: how many windows are kept, the newest included; later records of older ones are late",
+    default: Absent::Is("4"),
+    rule: Count { least: 1, most: 64, why: "each takes 24 bytes of every value" },
+};
+pub(crate) static DISORDER: Key<Time> = time(
+    "disorder",
+    Duration::ZERO,
+    Absent::Is("0ms"),
+    "For `window`: events lie up to this long before their arrival, so that they come out of order",
+);
+pub(crate) static TABLE_EVERY: Key<Count> = Key {
+    name: "table_every",
+    doc: "For `join`: one record of so many is a row of the table",
+    default: Absent::Is("10"),
+    rule: Count { least: 1, most: 1_000_000, why: "a table that never changes needs no larger number" },
 };
 
 pub(crate) static LOAD: Section = Section {
     name: "load",
     doc: "What arrives, and when; synthetic, or recorded in a file",
     many: false,
-    keys: &[&RATE, &LOAD_KEYS, &FILE, &SLO_MS],
+    keys: &[&RATE, &LOAD_KEYS, &FILE, &FILES, &SPEED, &LOOP, &BROKEN_LINES, &SLO_MS],
 };
 pub(crate) static RATE: Key<Count> = Key {
     name: "rate",
@@ -236,6 +287,30 @@ pub(crate) static FILE: Key<Text> = Key {
     doc: "A recorded load, lines of `time,key,bytes`, instead of `rate` and `keys`; relative to the scenario file",
     default: Absent::Fine,
     rule: Text,
+};
+pub(crate) static FILES: Key<Names> = Key {
+    name: "files",
+    doc: "Recorded loads, one for each task, instead of `file`",
+    default: Absent::Fine,
+    rule: Names,
+};
+pub(crate) static SPEED: Key<Number> = Key {
+    name: "speed",
+    doc: "A recorded load is played so many times as fast as it was recorded",
+    default: Absent::Is("1.0"),
+    rule: Number,
+};
+pub(crate) static LOOP: Key<Flag> = Key {
+    name: "loop",
+    doc: "Whether a recorded load begins anew when it has come to its end",
+    default: Absent::Is("false"),
+    rule: Flag,
+};
+pub(crate) static BROKEN_LINES: Key<Choice> = Key {
+    name: "broken_lines",
+    doc: "What to do with a recorded load that has lines which are no records: `refuse` it, or `skip` and count them",
+    default: Absent::Is("refuse"),
+    rule: Choice { among: &["refuse", "skip"], later: &[] },
 };
 pub(crate) static SLO_MS: Key<Count> = Key {
     name: "slo_ms",
@@ -319,7 +394,17 @@ pub(crate) static ENGINE: Section = Section {
     name: "engine",
     doc: "Settings of the engine that seldom matter",
     many: false,
-    keys: &[&TURN_RECORDS, &RESTORE_MEMORY_MB, &FSYNC, &SEGMENT_MB],
+    keys: &[
+        &TURN_RECORDS,
+        &COMMIT_UPDATES,
+        &CACHE_MB,
+        &LINGER,
+        &RESTORE_MEMORY_MB,
+        &RESTORE_PIECE_KB,
+        &FSYNC,
+        &SEGMENT_MB,
+        &COMPACTION,
+    ],
 };
 pub(crate) static TURN_RECORDS: Key<Count> = Key {
     name: "turn_records",
@@ -344,6 +429,95 @@ pub(crate) static SEGMENT_MB: Key<Count> = Key {
     doc: "Size of a changelog's files in megabytes",
     default: Absent::Is("64"),
     rule: Count { least: 1, most: 4_096, why: "positions in a segment are 32 bits wide" },
+};
+
+pub(crate) static COMMIT_UPDATES: Key<Count> = Key {
+    name: "commit_updates",
+    doc: "A task's updates reach its store when so many keys wait; 0: every turn",
+    default: Absent::Is("4096"),
+    rule: Count { least: 0, most: 10_000_000, why: "a crash makes the successor replay them" },
+};
+pub(crate) static CACHE_MB: Key<Count> = Key {
+    name: "cache_mb",
+    doc: "Megabytes of recent values per running task",
+    default: Absent::Is("32"),
+    rule: Count { least: 1, most: 65_536, why: "every running task has such a cache" },
+};
+pub(crate) static LINGER: Key<Time> = time(
+    "linger",
+    Duration::ZERO,
+    Absent::Is("1ms"),
+    "How long a worker that has caught up waits, so that turns carry batches",
+);
+pub(crate) static RESTORE_PIECE_KB: Key<Count> = Key {
+    name: "restore_piece_kb",
+    doc: "Kilobytes of changelog that a restorer replays for one task before it looks at the others",
+    default: Absent::Is("1048"),
+    rule: Count { least: 1, most: 1_000_000, why: "others wait for that long" },
+};
+pub(crate) static COMPACTION: Key<Flag> = Key {
+    name: "compaction",
+    doc: "Whether changelogs are compacted, before the start and in the background. Full segments alone are",
+    default: Absent::Is("false"),
+    rule: Flag,
+};
+
+pub(crate) static ROCKSDB: Section = Section {
+    name: "rocksdb",
+    doc: "The stores' options",
+    many: false,
+    keys: &[
+        &BLOCK_CACHE_MB,
+        &WRITE_BUFFERS_MB,
+        &WRITE_BUFFER_MB,
+        &BACKGROUND_JOBS,
+        &BLOCK_KB,
+        &BLOOM_BITS,
+        &OPTIONS,
+    ],
+};
+const MEMORY: &str = "no machine has more memory";
+pub(crate) static BLOCK_CACHE_MB: Key<Count> = Key {
+    name: "block_cache_mb",
+    doc: "Megabytes of cached blocks of all stores of an instance",
+    default: Absent::Is("134"),
+    rule: Count { least: 1, most: 1_000_000, why: MEMORY },
+};
+pub(crate) static WRITE_BUFFERS_MB: Key<Count> = Key {
+    name: "write_buffers_mb",
+    doc: "Megabytes of memtables of all stores of an instance",
+    default: Absent::Is("268"),
+    rule: Count { least: 1, most: 1_000_000, why: MEMORY },
+};
+pub(crate) static WRITE_BUFFER_MB: Key<Count> = Key {
+    name: "write_buffer_mb",
+    doc: "Megabytes of one memtable",
+    default: Absent::Is("34"),
+    rule: Count { least: 1, most: 100_000, why: MEMORY },
+};
+pub(crate) static BACKGROUND_JOBS: Key<Count> = Key {
+    name: "background_jobs",
+    doc: "Flushes and compactions at a time in the whole process",
+    default: Absent::Is("2"),
+    rule: Count { least: 1, most: 256, why: "each is a thread of this machine" },
+};
+pub(crate) static BLOCK_KB: Key<Count> = Key {
+    name: "block_kb",
+    doc: "Kilobytes of a block of a data file",
+    default: Absent::Is("4"),
+    rule: Count { least: 1, most: 65_536, why: "a read brings a whole block into memory" },
+};
+pub(crate) static BLOOM_BITS: Key<Count> = Key {
+    name: "bloom_bits",
+    doc: "Bloom filter bits a key; 0 for none",
+    default: Absent::Is("10"),
+    rule: Count { least: 0, most: 64, why: "more bits than a key has say no more" },
+};
+pub(crate) static OPTIONS: Key<Text> = Key {
+    name: "options",
+    doc: "Any other options of RocksDB as it writes them: `level0_stop_writes_trigger=30;max_open_files=500`",
+    default: Absent::Fine,
+    rule: Text,
 };
 
 pub(crate) static INSTANCES: Section = Section {
@@ -374,21 +548,21 @@ pub(crate) static AT: Section = Section {
 pub(crate) static AT_TIME: Key<Time> = Key {
     name: "time",
     doc: "When, from the end of the warm-up",
-    default: Absent::Refused("time = \"2s\""),
+    default: Absent::Fine,
     rule: Time { least: Duration::ZERO, most: DAY, why: LONG_RUN },
 };
-const TIMED_ONLY: &str = "events are timed for now: give each a `time`, such as time = \"2s\"";
-pub(crate) static AFTER: Key<Later> = Key {
+pub(crate) static AFTER: Key<Until> = Key {
     name: "after",
-    doc: "A condition instead of a time",
+    doc: "A condition instead of a time: ready(S4), learning(S4), balanced, generation(3). Later events wait for it. \
+          Strategies meet it at different times, so that their runs are not paired",
     default: Absent::Fine,
-    rule: Later { instead: TIMED_ONLY },
+    rule: Until,
 };
-pub(crate) static DEADLINE: Key<Later> = Key {
+pub(crate) static DEADLINE: Key<Time> = Key {
     name: "deadline",
-    doc: "The condition's",
+    doc: "When, from the end of the warm-up, it happens though the condition has not been met",
     default: Absent::Fine,
-    rule: Later { instead: TIMED_ONLY },
+    rule: Time { least: Duration::ZERO, most: DAY, why: LONG_RUN },
 };
 pub(crate) static START: Section =
     Section { name: "start", doc: "Instances start", many: false, keys: &[&START_INSTANCES, &WORKERS] };
@@ -431,4 +605,48 @@ pub(crate) static RESTART: Key<Later> = Key {
     rule: Later {
         instead: "an instance that left or crashed stays away for now; start a new one with `start`",
     },
+};
+
+pub(crate) static STRATEGIES: Key<Strategies> = Key {
+    name: "strategies",
+    doc: "What it runs under unless --strategy says otherwise",
+    default: Absent::Is("[\"eager\", \"learner\"]"),
+    rule: Strategies,
+};
+
+pub(crate) static CLAIM: Section = Section {
+    name: "claim",
+    doc: "What must hold after the run; if it doesn't, `run` says so and its exit code is 1",
+    many: true,
+    keys: &[&SAYS, &METRIC, &AT_MOST, &AT_LEAST, &EXACTLY, &CLAIM_STRATEGY, &OF],
+};
+pub(crate) static SAYS: Key<Text> = Key {
+    name: "says",
+    doc: "The claim in a sentence",
+    default: Absent::Refused("says = \"only what balance needs is moved\""),
+    rule: Text,
+};
+pub(crate) static METRIC: Key<Metric> = Key {
+    name: "metric",
+    doc: "The number it is about, as docs/scenarios.md lists them",
+    default: Absent::Refused("metric = \"task_pause_ms.max\""),
+    rule: Metric,
+};
+pub(crate) static AT_MOST: Key<Number> =
+    Key { name: "at_most", doc: "Its upper bound", default: Absent::Fine, rule: Number };
+pub(crate) static AT_LEAST: Key<Number> =
+    Key { name: "at_least", doc: "Its lower bound", default: Absent::Fine, rule: Number };
+pub(crate) static EXACTLY: Key<Number> =
+    Key { name: "exactly", doc: "What it must be", default: Absent::Fine, rule: Number };
+pub(crate) static CLAIM_STRATEGY: Key<Text> = Key {
+    name: "strategy",
+    doc: "The strategy it is about, with or without options; every one if absent",
+    default: Absent::Fine,
+    rule: Text,
+};
+pub(crate) static OF: Key<Text> = Key {
+    name: "of",
+    doc: "A strategy: the bound is so many times its number",
+    default: Absent::Fine,
+    rule: Text,
 };

@@ -9,6 +9,7 @@
 //! | `keys`, `rule`, `quantity` | every key: what it is for, what it may be, how it is written |
 //! | `reader` | reads a table by its keys |
 //! | `plan`, `script` | the validated scenario, and its events |
+//! | `condition`, `claims` | what an event waits for; what must hold after the run |
 //! | `mistake` | mistakes shown in place |
 
 use std::path::Path;
@@ -16,6 +17,8 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 pub mod builtin;
+mod claims;
+mod condition;
 mod keys;
 mod mistake;
 mod plan;
@@ -26,10 +29,11 @@ mod script;
 mod tree;
 
 pub use builtin::{BUILTINS, Builtin};
+pub use condition::Condition;
 pub use mistake::Mistakes;
-pub use plan::{Capacity, EngineSettings, Load, Plan, State};
+pub use plan::{Capacity, EngineSettings, Kind, Load, Plan, State};
 pub use quantity::{KeyChoice, grouped};
-pub use script::{Act, Event, Instances, Target};
+pub use script::{Act, Event, Instances, Target, When};
 
 use mistake::{Mistake, did_you_mean};
 use tree::Source;
@@ -98,6 +102,8 @@ pub fn schema() -> Json {
 mod tests {
     use std::time::Duration;
 
+    use engine::config::ProcessorKind;
+
     use super::*;
 
     fn plan(text: &str, sets: &[&str]) -> Result<Plan, Mistakes> {
@@ -111,7 +117,9 @@ mod tests {
     #[test]
     fn what_is_not_written_has_its_default() {
         let plan = plan(LEAST, &[]).unwrap();
-        assert_eq!(plan.state, State { keys: 100_000, value_bytes: 100, updates_per_key: 1, preload: true });
+        let processor = ProcessorKind::Count { value_bytes: 100 };
+        let state = State { processor, keys: 100_000, value_bytes: 100, updates_per_key: 1, preload: true };
+        assert_eq!(plan.state, state);
         assert_eq!(plan.load, Load::Synthetic { rate: 10_000, keys: KeyChoice::Zipf(0.99) });
         assert_eq!((plan.warm_up, plan.duration), (Duration::from_secs(2), Duration::from_secs(20)));
         assert_eq!(plan.group.initial_members, 1);
@@ -150,7 +158,7 @@ mod tests {
         assert_eq!(plan.group.initial_members, 3);
         assert_eq!(plan.capacity.restore_bytes_per_s, Some(7_000_000));
         let start = Act::Start(Instances { count: 2, workers: 1 });
-        assert_eq!(plan.events, [Event { time: Duration::from_millis(1_500), act: start }]);
+        assert_eq!(plan.events, [Event { when: When::Time(Duration::from_millis(1_500)), act: start }]);
     }
 
     #[test]

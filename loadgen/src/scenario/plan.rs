@@ -3,9 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::config::{GroupConfig, Notices};
+use engine::config::{GroupConfig, Notices, ProcessorKind};
+use engine::store::RocksOptions;
+use engine::task::CommitOptions;
+use engine::task::processor::WindowOptions;
+use results::claim::Claim;
 use serde_json::{Map, Value as Json};
 
+use super::claims;
 use super::keys;
 use super::mistake::Mistake;
 use super::quantity::{KeyChoice, grouped};
@@ -22,8 +27,10 @@ pub struct Plan {
     pub title: String,
     /// A paragraph: what happens, and what is right. Empty if the scenario says nothing.
     pub description: String,
-    /// Number of tasks, all alike.
+    /// Number of tasks.
     pub tasks: u32,
+    /// The kind of each, in order.
+    pub kinds: Vec<Kind>,
     /// What each task keeps.
     pub state: State,
     /// What arrives.
@@ -36,6 +43,8 @@ pub struct Plan {
     pub capacity: Capacity,
     /// Settings of the engine.
     pub engine: EngineSettings,
+    /// The stores' options.
+    pub rocks: RocksOptions,
     /// How long load runs before measuring begins.
     pub warm_up: Duration,
     /// How long is measured.
@@ -44,15 +53,30 @@ pub struct Plan {
     pub instances: Vec<Instances>,
     /// What happens, by time.
     pub events: Vec<Event>,
+    /// What it runs under unless the user says otherwise.
+    pub strategies: Vec<String>,
+    /// What must hold after the run.
+    pub claims: Vec<Claim>,
     /// The scenario in its own words, with every default filled in.
     pub document: Map<String, Json>,
     /// What is odd about it, but may be meant.
     pub notes: Vec<String>,
 }
 
+/// What kind of task it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// It has no state.
+    pub stateless: bool,
+    /// Its share of the load, relative to the others'.
+    pub weight: u64,
+}
+
 /// What each task keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
+    /// What a task does with a record.
+    pub processor: ProcessorKind,
     /// Distinct keys per task.
     pub keys: u64,
     /// Bytes of each value.
@@ -73,10 +97,16 @@ pub enum Load {
         /// Which keys arrive.
         keys: KeyChoice,
     },
-    /// Read from a file.
+    /// Read from files.
     Recorded {
-        /// The file.
-        file: PathBuf,
+        /// One for all tasks, or one for each.
+        files: Vec<PathBuf>,
+        /// So many times as fast as it was recorded.
+        speed: f64,
+        /// Whether it begins anew at its end.
+        looping: bool,
+        /// Whether broken lines are passed over.
+        skip_broken: bool,
     },
 }
 
@@ -94,6 +124,14 @@ pub struct Capacity {
 pub struct EngineSettings {
     /// A task processes at most this many records before it commits.
     pub turn_records: usize,
+    /// When a task's updates reach its store.
+    pub commit: CommitOptions,
+    /// How long a worker that has caught up waits.
+    pub linger: Duration,
+    /// Bytes of changelog of one piece of replay.
+    pub piece_bytes: u64,
+    /// Whether changelogs are compacted.
+    pub compaction: bool,
     /// Bytes that one replay may sort in memory.
     pub restore_memory_bytes: usize,
     /// Whether changelogs are forced to disk.
@@ -111,21 +149,20 @@ pub(super) fn read(name: &str, home: &Path, root: &Node, mistakes: &mut Vec<Mist
     let mut reader = Reader::new(root, &keys::SCENARIO, &mut found);
     let title = reader.get(&keys::TITLE);
     let description = reader.maybe(&keys::DESCRIPTION).unwrap_or_default();
-    let tasks = narrow(reader.get(&keys::TASKS));
-    reader.maybe(&keys::TASK);
+    let kinds = kinds(&mut reader);
     let state = reader.section(&keys::STATE, state);
+    let kinds: Vec<Kind> = match state.processor {
+        ProcessorKind::Map => kinds.into_iter().map(|kind| Kind { stateless: true, ..kind }).collect(),
+        _ => kinds,
+    };
     let (load, slo) = reader.section(&keys::LOAD, |reader| load(reader, home));
     let group = reader.section(&keys::GROUP, group);
     let capacity = reader.section(&keys::CAPACITY, |reader| Capacity {
         worker_rate: reader.maybe(&keys::WORKER_RATE),
         restore_bytes_per_s: reader.maybe(&keys::RESTORE_MB_PER_S).map(|mb| mb * MB),
     });
-    let engine = reader.section(&keys::ENGINE, |reader| EngineSettings {
-        turn_records: narrow(reader.get(&keys::TURN_RECORDS)),
-        restore_memory_bytes: narrow(reader.get(&keys::RESTORE_MEMORY_MB) * MB),
-        fsync: reader.get(&keys::FSYNC),
-        segment_bytes: reader.get(&keys::SEGMENT_MB) * MB,
-    });
+    let engine = reader.section(&keys::ENGINE, engine);
+    let rocks = reader.section(&keys::ROCKSDB, rocks);
     let warm_up = reader.get(&keys::WARM_UP);
     let duration = reader.maybe(&keys::DURATION);
     let instances = reader.sections(&keys::INSTANCES, |reader| script::instances(reader, &keys::COUNT));
@@ -137,6 +174,8 @@ pub(super) fn read(name: &str, home: &Path, root: &Node, mistakes: &mut Vec<Mist
         reader.mistake(mistake.hint("say what runs at the start:\n\n[[instances]]\ncount = 3\nworkers = 1"));
     }
     let events = reader.sections(&keys::AT, script::read);
+    let strategies = reader.get(&keys::STRATEGIES);
+    let claims = reader.sections(&keys::CLAIM, claims::read).into_iter().flatten().collect();
     let document = reader.finish();
 
     // With nobody at the start every name would be unknown; one mistake is enough.
@@ -151,17 +190,21 @@ pub(super) fn read(name: &str, home: &Path, root: &Node, mistakes: &mut Vec<Mist
         name: name.to_owned(),
         title,
         description,
-        tasks,
+        tasks: narrow(kinds.len() as u64),
+        kinds,
         state,
         load,
         slo,
         group,
         capacity,
         engine,
+        rocks,
         warm_up,
         duration: duration.unwrap_or_default(),
         instances,
         events,
+        strategies,
+        claims,
         document,
         notes: Vec::new(),
     };
@@ -169,42 +212,155 @@ pub(super) fn read(name: &str, home: &Path, root: &Node, mistakes: &mut Vec<Mist
     plan
 }
 
+/// Either `tasks` or the `[[task]]` tables: one kind for every task.
+fn kinds(reader: &mut Reader<'_>) -> Vec<Kind> {
+    let alike = reader.maybe(&keys::TASKS);
+    let tables = reader.sections(&keys::TASK, |task| {
+        let count: usize = narrow(task.get(&keys::TASK_COUNT));
+        let kind = Kind { stateless: task.get(&keys::STATELESS), weight: task.get(&keys::WEIGHT) };
+        std::iter::repeat_n(kind, count)
+    });
+    let mut kinds: Vec<Kind> = tables.into_iter().flatten().collect();
+    let written = reader.place(&keys::TASK).cloned();
+    match (reader.place(&keys::TASKS).is_some(), written) {
+        (true, Some(at)) => reader
+            .mistake(Mistake::at(&at, "the scenario has both `tasks` and [[task]]").hint(
+                "tasks = 5 makes five alike; [[task]] tables make kinds of tasks: keep one of the two",
+            )),
+        (false, None) => {
+            reader.mistake(Mistake::anywhere("the scenario lacks `tasks`").hint("for example: tasks = 5"));
+        }
+        (false, Some(at)) if kinds.len() > MOST_TASKS => reader.mistake(
+            Mistake::at(&at, format!("{} tasks are too many: there can be {MOST_TASKS}", kinds.len()))
+                .hint("each task has a changelog and each of its copies a database"),
+        ),
+        _ => {}
+    }
+    if let Some(count) = alike {
+        kinds = vec![Kind { stateless: false, weight: 1 }; narrow(count)];
+    }
+    kinds
+}
+
+/// What `tasks` allows, for the sum of the tables.
+const MOST_TASKS: usize = 1_000;
+
 /// Into a narrower type; the keys' own bounds are far below its greatest value.
 fn narrow<T: TryFrom<u64> + Default>(number: u64) -> T {
     T::try_from(number).unwrap_or_default()
 }
 
 fn state(reader: &mut Reader<'_>) -> State {
-    reader.get(&keys::PROCESSOR);
+    let value_bytes = narrow(reader.get(&keys::VALUE_BYTES));
+    let options = WindowOptions {
+        size: reader.get(&keys::WINDOW),
+        kept: narrow(reader.get(&keys::WINDOWS_KEPT)),
+        disorder: reader.get(&keys::DISORDER),
+    };
+    let table_every = narrow(reader.get(&keys::TABLE_EVERY));
+    let processor = match reader.get(&keys::PROCESSOR) {
+        "window" => ProcessorKind::Window { options, value_bytes },
+        "join" => ProcessorKind::Join { table_every, value_bytes },
+        "map" => ProcessorKind::Map,
+        _ => ProcessorKind::Count { value_bytes },
+    };
     State {
+        processor,
         keys: reader.get(&keys::STATE_KEYS),
-        value_bytes: narrow(reader.get(&keys::VALUE_BYTES)),
+        value_bytes,
         updates_per_key: reader.get(&keys::UPDATES_PER_KEY),
         preload: reader.get(&keys::PRELOAD),
     }
 }
 
-fn load(reader: &mut Reader<'_>, home: &Path) -> (Load, Duration) {
-    let slo = Duration::from_millis(reader.get(&keys::SLO_MS));
-    // `file` is often set over a scenario with a synthetic load, whose keys then mean nothing.
-    let load = match reader.maybe(&keys::FILE) {
-        // What a `--set` says was typed in the current folder, not beside the scenario file.
-        Some(file) if reader.place(&keys::FILE).is_some_and(|at| at.source > 0) => {
-            Load::Recorded { file: file.into() }
-        }
-        Some(file) => Load::Recorded { file: home.join(file) },
-        None => Load::Synthetic { rate: reader.get(&keys::RATE), keys: reader.get(&keys::LOAD_KEYS) },
+fn engine(reader: &mut Reader<'_>) -> EngineSettings {
+    EngineSettings {
+        turn_records: narrow(reader.get(&keys::TURN_RECORDS)),
+        commit: CommitOptions {
+            updates: narrow(reader.get(&keys::COMMIT_UPDATES)),
+            cache_bytes: narrow(reader.get(&keys::CACHE_MB) << 20),
+        },
+        linger: reader.get(&keys::LINGER),
+        restore_memory_bytes: narrow(reader.get(&keys::RESTORE_MEMORY_MB) * MB),
+        piece_bytes: reader.get(&keys::RESTORE_PIECE_KB) * 1_000,
+        fsync: reader.get(&keys::FSYNC),
+        segment_bytes: reader.get(&keys::SEGMENT_MB) * MB,
+        compaction: reader.get(&keys::COMPACTION),
+    }
+}
+
+/// The stores' options, as far as RocksDB understands them.
+fn rocks(reader: &mut Reader<'_>) -> RocksOptions {
+    let mb = |number: u64| narrow(number * MB);
+    let options = RocksOptions {
+        block_cache_bytes: mb(reader.get(&keys::BLOCK_CACHE_MB)),
+        write_buffer_budget_bytes: mb(reader.get(&keys::WRITE_BUFFERS_MB)),
+        write_buffer_bytes: mb(reader.get(&keys::WRITE_BUFFER_MB)),
+        background_jobs: narrow(reader.get(&keys::BACKGROUND_JOBS)),
+        block_bytes: narrow(reader.get(&keys::BLOCK_KB) << 10),
+        bloom_bits: narrow(reader.get(&keys::BLOOM_BITS)),
+        text: reader.maybe(&keys::OPTIONS).unwrap_or_default(),
     };
-    if let (Load::Recorded { file }, Some(at)) = (&load, reader.place(&keys::FILE).cloned())
-        && let Err(error) = std::fs::File::open(file)
-    {
-        let title = format!("the recorded load {} can't be read: {error}", file.display());
+    if let (Some(at), Err(error)) = (reader.place(&keys::OPTIONS).cloned(), options.check()) {
         reader.mistake(
-            Mistake::at(&at, title)
-                .hint("a path is relative to the scenario file, or with --set to this folder"),
+            Mistake::at(&at, format!("RocksDB does not understand these options: {error}"))
+                .hint("name=value, separated by semicolons; for example: options = \"max_open_files=500\""),
         );
     }
+    options
+}
+
+fn load(reader: &mut Reader<'_>, home: &Path) -> (Load, Duration) {
+    let slo = Duration::from_millis(reader.get(&keys::SLO_MS));
+    let speed = reader.get(&keys::SPEED);
+    if speed <= 0.0 {
+        let mistake = match reader.place(&keys::SPEED) {
+            Some(at) => Mistake::at(at, "`speed` must be above 0"),
+            None => Mistake::anywhere("`speed` must be above 0"),
+        };
+        reader.mistake(mistake.hint("for example: speed = 2.0 plays it in half the time"));
+    }
+    let looping = reader.get(&keys::LOOP);
+    let skip_broken = reader.get(&keys::BROKEN_LINES) == "skip";
+    // A file is often set over a scenario with a synthetic load, whose keys then mean nothing.
+    let files = recorded(reader, home);
+    let load = if files.is_empty() {
+        Load::Synthetic { rate: reader.get(&keys::RATE), keys: reader.get(&keys::LOAD_KEYS) }
+    } else {
+        Load::Recorded { files, speed, looping, skip_broken }
+    };
     (load, slo)
+}
+
+/// The files of a recorded load, looked for where they were written: beside the scenario file, or, if a `--set` says
+/// so, in the current folder.
+fn recorded(reader: &mut Reader<'_>, home: &Path) -> Vec<PathBuf> {
+    let one = reader.maybe(&keys::FILE);
+    let many = reader.maybe(&keys::FILES);
+    let (file_at, files_at) = (reader.place(&keys::FILE).cloned(), reader.place(&keys::FILES).cloned());
+    if let (Some(_), Some(at)) = (&file_at, &files_at) {
+        reader.mistake(
+            Mistake::at(at, "a load has a `file` or `files`, not both")
+                .hint("`file` is one for all tasks, by key; `files` are one for each task"),
+        );
+    }
+    let many = many.into_iter().flatten().map(|(file, at)| (file, at.or_else(|| files_at.clone())));
+    let named: Vec<_> = one.map(|file| (file, file_at)).into_iter().chain(many).collect();
+    let mut paths = Vec::new();
+    for (file, at) in named {
+        let typed = at.as_ref().is_some_and(|at| at.source > 0);
+        let path = if typed { PathBuf::from(file) } else { home.join(file) };
+        if let Err(error) = std::fs::File::open(&path) {
+            let title = format!("the recorded load {} can't be read: {error}", path.display());
+            let mistake =
+                at.map_or_else(|| Mistake::anywhere(title.clone()), |at| Mistake::at(&at, title.clone()));
+            reader.mistake(
+                mistake.hint("a path is relative to the scenario file, or with --set to this folder"),
+            );
+        }
+        paths.push(path);
+    }
+    paths
 }
 
 fn group(reader: &mut Reader<'_>) -> GroupConfig {
@@ -250,9 +406,8 @@ impl Plan {
         }
         // 16 bytes of key and 6 of lengths come with each value.
         let record = self.state.value_bytes as u64 + 22;
-        u64::from(self.tasks)
-            .saturating_mul(self.state.keys * self.state.updates_per_key)
-            .saturating_mul(record)
+        let stateful = self.kinds.iter().filter(|kind| !kind.stateless).count();
+        (stateful as u64).saturating_mul(self.state.keys * self.state.updates_per_key).saturating_mul(record)
     }
 
     fn oddities(&self) -> Vec<String> {

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
+use results::claim::Subject;
+
+use super::condition::Condition;
 use super::mistake::{Mistake, did_you_mean};
 use super::quantity::{self, KeyChoice};
 use super::tree::{Node, Place, Value};
@@ -273,6 +276,119 @@ impl Rule for Keys {
 
     fn schema(&self) -> Json {
         json!({ "type": "string", "pattern": quantity::KEY_CHOICE_PATTERN })
+    }
+}
+
+/// A number, with or without a fraction.
+pub(crate) struct Number;
+
+impl Rule for Number {
+    type Value = f64;
+
+    fn read(&self, key: &str, node: &Node) -> Result<f64, Mistake> {
+        match node.value {
+            Value::Integer(number) => Ok(number as f64),
+            Value::Float(number) if number.is_finite() => Ok(number),
+            _ => Err(wrong_kind(key, node, "a number", "0.5")),
+        }
+    }
+
+    fn show(&self, value: &f64) -> Json {
+        json!(value)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "number" })
+    }
+}
+
+/// The name of a figure or measure.
+pub(crate) struct Metric;
+
+impl Rule for Metric {
+    type Value = Option<Subject>;
+
+    fn read(&self, key: &str, node: &Node) -> Result<Option<Subject>, Mistake> {
+        let Value::Text(name) = &node.value else {
+            return Err(wrong_kind(key, node, "a metric's name", "\"task_pause_ms.max\""));
+        };
+        Subject::by_name(name).map(Some).ok_or_else(|| {
+            let near = did_you_mean(name, Subject::names()).map_or(String::new(), |near| format!("{near} "));
+            Mistake::at(&node.at, format!("there is no metric `{name}`"))
+                .hint(format!("{near}docs/scenarios.md lists them; for example: {key} = \"moves.actual\""))
+        })
+    }
+
+    fn show(&self, value: &Option<Subject>) -> Json {
+        json!(value.map(Subject::name))
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "enum": Subject::names().collect::<Vec<_>>() })
+    }
+}
+
+/// A condition that an event waits for.
+pub(crate) struct Until;
+
+impl Rule for Until {
+    type Value = Option<Condition>;
+
+    fn read(&self, key: &str, node: &Node) -> Result<Option<Condition>, Mistake> {
+        let Value::Text(text) = &node.value else {
+            return Err(wrong_kind(key, node, "a condition", "\"ready(S4)\""));
+        };
+        Condition::parse(text).map(Some).ok_or_else(|| {
+            Mistake::at(&node.at, format!("`{key}` is not a condition: \"{text}\""))
+                .hint("it is one of: ready(S4), learning(S4), balanced, generation(3)")
+        })
+    }
+
+    fn show(&self, value: &Option<Condition>) -> Json {
+        json!(value.as_ref().map(ToString::to_string))
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "string", "pattern": Condition::PATTERN })
+    }
+}
+
+/// Strategies as `--strategy` takes them.
+pub(crate) struct Strategies;
+
+impl Rule for Strategies {
+    type Value = Vec<String>;
+
+    fn read(&self, key: &str, node: &Node) -> Result<Vec<String>, Mistake> {
+        let example = "[\"eager\", \"learner(standbys=1)\"]";
+        let Value::List(items) = &node.value else {
+            return Err(wrong_kind(key, node, "a list of strategies", example));
+        };
+        let mut names = Vec::new();
+        for item in items {
+            let Value::Text(name) = &item.value else {
+                return Err(wrong_kind(key, item, "a list of strategies", example));
+            };
+            assignor::parse(name).map_err(|error| {
+                Mistake::at(&item.at, error.to_string())
+                    .hint("`understudy list` shows strategies and options")
+            })?;
+            names.push(name.clone());
+        }
+        if names.is_empty() {
+            return Err(
+                Mistake::at(&node.at, format!("`{key}` names none")).hint(format!("{key} = {example}"))
+            );
+        }
+        Ok(names)
+    }
+
+    fn show(&self, value: &Vec<String>) -> Json {
+        json!(value)
+    }
+
+    fn schema(&self) -> Json {
+        json!({ "type": "array", "minItems": 1, "items": { "type": "string" } })
     }
 }
 

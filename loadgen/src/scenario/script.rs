@@ -1,10 +1,12 @@
 //! What happens to the group during a run, checked against who is there when it happens.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 use assignor::{InstanceId, MemberId};
 
+use super::condition::Condition;
 use super::keys;
 use super::mistake::{Mistake, did_you_mean};
 use super::quantity::show_time;
@@ -47,19 +49,54 @@ pub enum Act {
     },
 }
 
-/// One timed event.
+/// When an event happens. Times are from the end of the warm-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At this time, or after the event before it if that waited for longer.
+    Time(Duration),
+    /// As soon as the condition holds, at the deadline if it does not by then.
+    After {
+        /// The condition.
+        condition: Condition,
+        /// The deadline.
+        deadline: Duration,
+    },
+}
+
+impl When {
+    /// The latest moment at which it happens.
+    #[must_use]
+    pub fn latest(&self) -> Duration {
+        match self {
+            Self::Time(time) => *time,
+            Self::After { deadline, .. } => *deadline,
+        }
+    }
+}
+
+impl fmt::Display for When {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => f.write_str(&show_time(*time)),
+            Self::After { condition, .. } => write!(f, "{condition}"),
+        }
+    }
+}
+
+/// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, from the end of the warm-up.
-    pub time: Duration,
+    /// When.
+    pub when: When,
     /// What.
     pub act: Act,
 }
 
 /// An event as it was read: names are not looked up yet.
 pub(super) struct RawEvent {
-    time: Option<Duration>,
-    time_at: Option<Place>,
+    /// With the place of its time or deadline.
+    when: Option<(When, Place)>,
+    after_at: Option<Place>,
     acts: Vec<RawAct>,
 }
 
@@ -80,13 +117,9 @@ pub(super) fn instances(reader: &mut Reader<'_>, count: &keys::Key<super::rule::
 
 /// Reads one `[[at]]`.
 pub(super) fn read(reader: &mut Reader<'_>) -> RawEvent {
-    let conditional = reader.place(&keys::AFTER).is_some();
-    reader.maybe(&keys::AFTER);
-    reader.maybe(&keys::DEADLINE);
     reader.maybe(&keys::RESTART);
-    // What lacks a time because it waits for a condition has been told so already.
-    let time = if conditional { None } else { reader.maybe(&keys::AT_TIME) };
-    let time_at = reader.place(&keys::AT_TIME).cloned();
+    let when = when(reader);
+    let after_at = reader.place(&keys::AFTER).cloned();
 
     let mut acts = Vec::new();
     if let Some(start) =
@@ -102,56 +135,99 @@ pub(super) fn read(reader: &mut Reader<'_>) -> RawEvent {
     });
     acts.extend(stall.flatten().map(|(who, lasting)| RawAct::Stall(who, lasting)));
 
-    let written: [&dyn keys::AnyKey; 6] =
-        [&keys::START, &keys::LEAVE, &keys::CRASH, &keys::STALL, &keys::RESTART, &keys::AFTER];
+    let written: [&dyn keys::AnyKey; 5] =
+        [&keys::START, &keys::LEAVE, &keys::CRASH, &keys::STALL, &keys::RESTART];
     if let (Some(at), true) = (reader.at().cloned(), written.iter().all(|key| reader.place(*key).is_none())) {
         reader.mistake(
             Mistake::at(&at, "[[at]] says when, but not what")
                 .hint("give it one of start, leave, crash, stall; for example: leave = [\"S2\"]"),
         );
     }
-    RawEvent { time, time_at, acts }
+    RawEvent { when, after_at, acts }
 }
 
-/// Looks every name up among those who are there at the event's time, and sorts the events by time.
+/// Either a time, or a condition with its deadline.
+fn when(reader: &mut Reader<'_>) -> Option<(When, Place)> {
+    let time = reader.maybe(&keys::AT_TIME);
+    let after = reader.maybe(&keys::AFTER).flatten();
+    let deadline = reader.maybe(&keys::DEADLINE);
+    let places = [&keys::AT_TIME as &dyn keys::AnyKey, &keys::AFTER, &keys::DEADLINE];
+    let [time_at, after_at, deadline_at] = places.map(|key| reader.place(key).cloned());
+    let example = "for example: after = \"ready(S4)\" and deadline = \"10s\"";
+    let mistake = match (&time_at, &after_at, &deadline_at) {
+        (Some(at), None, None) => return Some((When::Time(time?), at.clone())),
+        (None, Some(_), Some(at)) => {
+            return Some((When::After { condition: after?, deadline: deadline? }, at.clone()));
+        }
+        (Some(_), Some(at), _) => {
+            Mistake::at(at, "an event has a `time` or a condition, not both").hint(example)
+        }
+        (None, Some(at), None) => {
+            Mistake::at(at, "a condition needs a `deadline`: it may never be met").hint(example)
+        }
+        (_, None, Some(at)) => Mistake::at(at, "a `deadline` needs its condition").hint(example),
+        (None, None, None) => {
+            let title = "[[at]] lacks `time`";
+            let mistake = reader.at().map_or_else(|| Mistake::anywhere(title), |at| Mistake::at(at, title));
+            mistake.hint("for example: time = \"2s\"")
+        }
+    };
+    reader.mistake(mistake);
+    None
+}
+
+/// Looks every name up among those who are there when the event happens, and puts the events in order: timed ones by
+/// time, but none of them before a condition that is written above it.
 pub(super) fn check(
     raw: Vec<RawEvent>,
     first: &[Instances],
     duration: Option<Duration>,
     mistakes: &mut Vec<Mistake>,
 ) -> Vec<Event> {
-    let mut timed = Vec::new();
+    let mut ordered = Vec::new();
     for event in raw {
-        match (event.time, event.time_at, duration) {
-            (Some(time), Some(at), Some(end)) if time >= end => {
-                let end = show_time(end);
-                mistakes.push(
-                    Mistake::at(
-                        &at,
-                        format!("this happens at {}, after the end of the run", show_time(time)),
-                    )
-                    .label(format!("the run ends at {end}"))
-                    .hint(format!("move it before {end}, or give the scenario a longer `duration`")),
-                );
-            }
-            (Some(time), ..) => timed.push((time, event.acts)),
-            (None, ..) => {}
+        match (event.when, duration) {
+            (Some((when, at)), Some(end)) if when.latest() >= end => mistakes.push(too_late(&when, &at, end)),
+            (Some((when, _)), _) => ordered.push((when, event.after_at, event.acts)),
+            (None, _) => {}
         }
     }
-    timed.sort_by_key(|(time, _)| *time);
+    let timed = |(when, ..): &(When, _, _)| matches!(when, When::Time(_));
+    for stretch in ordered.chunk_by_mut(|a, b| timed(a) && timed(b)) {
+        stretch.sort_by_key(|(when, ..)| when.latest());
+    }
 
     let mut roster = Roster::default();
     first.iter().for_each(|instances| roster.start(*instances));
     let mut events = Vec::new();
-    for (time, acts) in timed {
+    for (when, after_at, acts) in ordered {
+        if let When::After { condition, .. } = &when
+            && let Some(member) = condition.member()
+            && let Err(mistake) = roster.find(&(member.to_string(), after_at))
+        {
+            mistakes.push(mistake);
+        }
         for act in acts {
-            match roster.act(time, act) {
-                Ok(act) => events.push(Event { time, act }),
+            match roster.act(&when, act) {
+                Ok(act) => events.push(Event { when: when.clone(), act }),
                 Err(mistake) => mistakes.push(mistake),
             }
         }
     }
     events
+}
+
+fn too_late(when: &When, at: &Place, end: Duration) -> Mistake {
+    let end = show_time(end);
+    let title = match when {
+        When::Time(time) => format!("this happens at {}, after the end of the run", show_time(*time)),
+        When::After { deadline, .. } => {
+            format!("this may happen as late as {}, after the end of the run", show_time(*deadline))
+        }
+    };
+    Mistake::at(at, title)
+        .label(format!("the run ends at {end}"))
+        .hint(format!("move it before {end}, or give the scenario a longer `duration`"))
 }
 
 /// Who is in the group, by the names that the engine will give.
@@ -180,18 +256,18 @@ impl Roster {
             .map(|(member, (instance, _))| (member, instance))
     }
 
-    fn act(&mut self, time: Duration, act: RawAct) -> Result<Act, Mistake> {
+    fn act(&mut self, when: &When, act: RawAct) -> Result<Act, Mistake> {
         match act {
             RawAct::Start(instances) => {
                 self.start(instances);
                 Ok(Act::Start(instances))
             }
             RawAct::Leave(names) => {
-                let found = self.remove(&names, "leave", time, "has left")?;
+                let found = self.remove(&names, "leave", when, "has left")?;
                 Ok(Act::Leave(found.into_iter().flat_map(|(_, members)| members).collect()))
             }
             RawAct::Crash(names) => {
-                let found = self.remove(&names, "crash", time, "has crashed")?;
+                let found = self.remove(&names, "crash", when, "has crashed")?;
                 Ok(Act::Crash(found.into_iter().map(|(target, _)| target).collect()))
             }
             RawAct::Stall(name, lasting) => {
@@ -206,7 +282,7 @@ impl Roster {
         &mut self,
         names: &[Named],
         verb: &str,
-        time: Duration,
+        when: &When,
         gone: &str,
     ) -> Result<Vec<(Target, Vec<MemberId>)>, Mistake> {
         let place = names.first().and_then(|(_, at)| at.clone());
@@ -230,7 +306,7 @@ impl Roster {
             let (target, members) = self.find(name)?;
             for member in &members {
                 if let Some((_, why)) = self.members.get_mut(member) {
-                    *why = Some(format!("{member} {gone} at {}", show_time(time)));
+                    *why = Some(format!("{member} {gone} at {when}"));
                 }
             }
             found.push((target, members));

@@ -2,6 +2,9 @@
 
 use crate::common::{assert_code, below, small, stderr, understudy};
 
+/// The claim of `small.toml`.
+const CLAIM: &str = "metric = \"audit.stale_appends\"\nexactly = 0";
+
 /// Each case: what is changed in `small.toml` (from, to), and what the message must contain.
 const FILES: &[(&str, &str, &[&str])] = &[
     ("keys = 2_000", "kyes = 2_000", &["small.toml:7:1", "unknown key `kyes`", "did you mean `keys`?"]),
@@ -34,7 +37,27 @@ const FILES: &[(&str, &str, &[&str])] = &[
     ("start = { instances = 1 }", "crash = [\"I1\", \"S1\"]", &["S1 has crashed at 400ms"]),
     ("start = { instances = 1 }", "stall = { member = \"S1\" }", &["`stall` lacks `lasting`"]),
     ("start = { instances = 1 }", "restart = { instance = \"I1\" }", &["not supported yet"]),
-    ("time = \"400ms\"", "after = \"ready(S3)\"\ndeadline = \"1s\"", &["not supported yet", "time = "]),
+    ("time = \"400ms\"", "after = \"ready(S1)\"", &["needs a `deadline`", "deadline = \"10s\""]),
+    (
+        "time = \"400ms\"",
+        "after = \"soon\"\ndeadline = \"1s\"",
+        &["not a condition", "ready(S4), learning(S4)"],
+    ),
+    (
+        "time = \"400ms\"",
+        "after = \"ready(S9)\"\ndeadline = \"1s\"",
+        &["`S9` is not in the group", "S1 on I1"],
+    ),
+    ("time = \"400ms\"", "after = \"balanced\"\ndeadline = \"9s\"", &["as late as 9s", "ends at 2s"]),
+    ("time = \"400ms\"", "time = \"1s\"\nafter = \"balanced\"", &["a `time` or a condition, not both"]),
+    ("tasks = 3", "tasks = 3\nstrategies = [\"eagre\"]", &["did you mean `eager`?", "understudy list"]),
+    (
+        CLAIM,
+        "metric = \"moves.actul\"\nexactly = 0",
+        &["no metric `moves.actul`", "did you mean `moves.actual`?"],
+    ),
+    (CLAIM, "metric = \"moves.actual\"", &["[[claim]] has no bound", "at_most, at_least, exactly"]),
+    (CLAIM, "metric = \"moves.actual\"\nat_most = 1\nat_least = 1", &["two bounds"]),
     (
         "keys = \"zipf(0.99)\"",
         "keys = \"zipf(x)\"",
@@ -46,8 +69,19 @@ const FILES: &[(&str, &str, &[&str])] = &[
         "file = \"nowhere.csv\"",
         &["nowhere.csv can't be read", "relative to the scenario file"],
     ),
-    ("value_bytes = 50", "processor = \"join\"", &["not supported yet", "count"]),
-    ("tasks = 3", "tasks = 3\n[[task]]\nstateless = true", &["not supported yet", "tasks = 5"]),
+    ("value_bytes = 50", "processor = \"jion\"", &["did you mean `join`?", "count, window, join, map"]),
+    (
+        "[[instances]]",
+        "[[task]]\nstateless = true\n[[instances]]",
+        &["both `tasks` and [[task]]", "keep one"],
+    ),
+    (
+        "[group]",
+        "[rocksdb]\noptions = \"max_opne_files=5\"\n[group]",
+        &["RocksDB does not understand", "max_opne_files"],
+    ),
+    ("rate = 3_000", "file = \"a.csv\"\nfiles = [\"b.csv\"]", &["a `file` or `files`, not both"]),
+    ("rate = 3_000", "speed = 0", &["`speed` must be above 0"]),
     ("tasks = 3", "tasks = = 3", &["small.toml:2:9", "this is not TOML"]),
     (
         "title = \"A small scale-up for tests\"",

@@ -2,6 +2,7 @@
 
 use super::comparison::{GATE_HEADINGS, HEADINGS, cells, gate_cells, shown, title};
 use super::{headline, rows};
+use crate::claim;
 use crate::compare::Comparison;
 use crate::gate::Verdict;
 use crate::schema::{Run, RunFile};
@@ -23,7 +24,14 @@ pub fn run(result: &RunFile) -> String {
     let body = rows::ROWS.iter().map(|(label, cell)| {
         std::iter::once(label.trim().to_owned()).chain(trials.iter().map(|runs| cell(runs))).collect()
     });
-    table(&mut text, &header, body);
+    let claims = (!result.claims.is_empty()).then(|| {
+        let cells = strategies.iter().map(|strategy| claim::summary(&result.claims, strategy));
+        std::iter::once("claims".to_owned()).chain(cells).collect()
+    });
+    table(&mut text, &header, body.chain(claims));
+    for claim in result.claims.iter().filter(|claim| claim.verdict == claim::Verdict::Failed) {
+        text.push_str(&format!("\n> **Claim failed:** {}\n", escape(&claim.to_string())));
+    }
     for warning in rows::warnings(result) {
         text.push_str(&format!("\n> **Warning:** {}\n", escape(&warning)));
     }

@@ -3,6 +3,7 @@
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, presets};
 
 use super::{headline, rows};
+use crate::claim::{self, Judged, Verdict};
 use crate::schema::{Run, RunFile};
 
 /// How the terminal wants it. The program decides: no colour where `NO_COLOR` is set or nobody looks.
@@ -37,6 +38,9 @@ pub fn render(result: &RunFile, style: Style) -> String {
         text.push_str(&line);
         text.push('\n');
     }
+    for claim in failed_claims(result) {
+        text.push_str(&format!("claim failed: {claim}\n"));
+    }
     for warning in rows::warnings(result) {
         text.push_str("warning: ");
         text.push_str(&warning);
@@ -66,7 +70,21 @@ fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
         }
         table.add_row(row);
     }
+    if !result.claims.is_empty() {
+        let mut row = vec![Cell::new("claims")];
+        for strategy in strategies {
+            let cell =
+                Cell::new(claim::summary(&result.claims, strategy)).set_alignment(CellAlignment::Right);
+            let failed = failed_claims(result).any(|claim| claim.strategy == *strategy);
+            row.push(if failed { cell.fg(Color::Red).add_attribute(Attribute::Bold) } else { cell });
+        }
+        table.add_row(row);
+    }
     table.trim_fmt()
+}
+
+fn failed_claims(result: &RunFile) -> impl Iterator<Item = &Judged> {
+    result.claims.iter().filter(|claim| claim.verdict == Verdict::Failed)
 }
 
 /// An empty table in the house style: three horizontal lines, as wide as the terminal at most.

@@ -35,6 +35,7 @@ fn result(pauses: &[(&str, &[f64])]) -> RunFile {
         incomplete: false,
         warnings: Vec::new(),
         restore_ceiling: None,
+        claims: Vec::new(),
         runs: runs.collect(),
     }
 }

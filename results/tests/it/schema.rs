@@ -37,6 +37,7 @@ fn result() -> RunFile {
         incomplete: false,
         warnings: Vec::new(),
         restore_ceiling: None,
+        claims: Vec::new(),
         runs: runs.to_vec(),
     }
 }

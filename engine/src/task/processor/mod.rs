@@ -9,8 +9,16 @@ use crate::store::ReadState;
 
 pub mod count;
 mod distinct;
+pub mod join;
+pub mod keyed;
+mod map;
+pub mod window;
 
 pub use count::Count;
+pub use join::Join;
+pub use keyed::Keyed;
+pub use map::Map;
+pub use window::{Window, WindowOptions};
 
 /// Turns records and the state they meet into state updates.
 ///
