@@ -215,7 +215,8 @@ fn a_copy_with_damaged_files_is_thrown_away_and_replayed_anew() {
 
         let fenced = log.fence(Claim::default()).unwrap();
         let opened = open_copy(&*stores, &*log, &task).unwrap();
-        assert!(opened.discarded.is_some(), "damage in {file} went unnoticed");
+        // A manifest that is broken off is an older version of the database, which is a prefix of the log too.
+        assert!(opened.discarded.is_some() || file == "MANIFEST", "damage in {file} went unnoticed");
         let active = resume(parts(opened.store), fenced, &sources).unwrap();
         let found = audit(&task, &sources, &*active.into_store()).unwrap();
         assert!(found.passed() && found.applied > 0, "{file}: {found:?}");

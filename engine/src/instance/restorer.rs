@@ -211,7 +211,7 @@ impl Restorer {
         let piece = match copy.step(self.parts.shared.engine.piece_bytes) {
             // What a replay has made it can make again. The next piece begins with an empty copy.
             Err(Error::Store(error)) if error.is_damage() => {
-                *held = None;
+                *held = Place::Closed;
                 drop(held);
                 self.throw_away(slot, error)?;
                 return Ok(0);
@@ -382,7 +382,7 @@ mod tests {
         });
         let copies = Arc::new(Copies::new([(task.clone(), log.clone())]));
         let slot = copies.get(&task).unwrap().clone();
-        slot.set_role(Role::Learner("S1".into()));
+        slot.assign(&"S1".into(), Claim::default(), Role::Learner("S1".into()));
         let stores = FaultyStores::new(Arc::new(MemStores::default()));
         let (_wake, woken) = unbounded();
         let (reports, _reported) = unbounded();
@@ -395,6 +395,8 @@ mod tests {
             reports,
             crashed: Arc::default(),
             ending: Arc::default(),
+            looked: None,
+            kept_for: None,
         });
         // The faults strike when the replay is under way.
         restorer.piece(&slot)?;
@@ -404,7 +406,7 @@ mod tests {
             restorer.piece(&slot)?;
         }
         assert_eq!(stores.left(), 0, "every fault has struck");
-        let copy = slot.copy.lock().take().unwrap().into_store();
+        let copy = slot.copy.lock().close().unwrap().into_store();
         let mut keys = 0;
         copy.scan(&mut |_, _| keys += 1).unwrap();
         assert_eq!(copy.checkpoint().resume.source_offset, 50);
