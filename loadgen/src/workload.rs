@@ -153,6 +153,5 @@ pub fn engine_config(plan: &Plan) -> EngineConfig {
         restore_bytes_per_s: plan.capacity.restore_bytes_per_s,
         replay: ReplayOptions { chunk_bytes: plan.engine.restore_memory_bytes, ..ReplayOptions::default() },
         log: LogOptions { segment_bytes: plan.engine.segment_bytes, fsync: plan.engine.fsync },
-        ..EngineConfig::default()
     }
 }

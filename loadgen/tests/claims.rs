@@ -1,6 +1,8 @@
 //! The claims of every built-in scenario, judged on made-up results: what is right passes, and the wrong behaviour that
 //! a scenario is there to catch fails its claim, and that one alone.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 use loadgen::scenario::{self, BUILTINS, Plan};
 use results::claim::{self, Verdict};
 use results::schema::RunFile;

@@ -71,8 +71,8 @@ pub const MEASURES: &[Measure] = measures![
 /// without a further generation.
 fn present(run: &Run) -> Option<impl Iterator<Item = &MemberTasks>> {
     let away = |member: &str| {
-        let acts = run.membership.iter().filter(|act| act.members.iter().any(|name| name == member));
-        acts.last().is_some_and(|act| matches!(act.action, Action::Leave | Action::Crash))
+        let mut acts = run.membership.iter().filter(|act| act.members.iter().any(|name| name == member));
+        acts.next_back().is_some_and(|act| matches!(act.action, Action::Leave | Action::Crash))
     };
     let active = run.generations.last()?.active.iter();
     Some(active.filter(move |of| !of.tasks.is_empty() || !away(&of.member)))

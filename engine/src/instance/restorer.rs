@@ -167,7 +167,7 @@ impl Restorer {
             match slot.role() {
                 // Another worker, thrown out of the group perhaps, still has the copy: look again later.
                 Role::Restoring(_) | Role::Learner(_) | Role::Standby if !slot.is_at_hand() => {
-                    following = true
+                    following = true;
                 }
                 Role::Restoring(_) => return Work::Restore(slot.clone()),
                 // Who holds the lock is a worker that is about to take the copy: look again later.
