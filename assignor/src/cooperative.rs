@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::answer::{Answer, Seat};
-use crate::group::Group;
 use crate::options::{self, OptionDefinition, STANDBYS, Settings, Value};
-use crate::plan::{FollowUp, Plan};
+use crate::plan::Plan;
 use crate::registry::Definition;
+use crate::restoring;
 use crate::strategy::{Conduct, Leave, Promotion, Resume, Revocation, Strategy};
 use crate::view::{GroupView, ViewError};
-use crate::{standby, stateless, sticky};
 
 /// The strategy that asks moved tasks back and hands them over in an immediate second rebalance; the new owner
 /// restores after the move.
@@ -70,14 +68,6 @@ impl Strategy for Cooperative {
     }
 
     fn plan(&self, view: &GroupView) -> Result<Plan, ViewError> {
-        let group = Group::read(view)?;
-        let mut seats = vec![Seat::NOBODY; group.tasks.len()];
-        let (mut standbys, mut even) = (Vec::new(), true);
-        if group.somebody_stays() {
-            let outcome = sticky::place(&group, &mut seats);
-            even = stateless::place(&group, 1, &outcome.load, &mut seats) && outcome.even;
-            standbys = standby::place(&group, self.standbys, &seats);
-        }
-        Ok(Answer { group: &group, seats, standbys, even, otherwise: FollowUp::None }.into_plan())
+        restoring::plan(view, self.standbys, restoring::sticky)
     }
 }

@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::answer::{Answer, Seat};
 use crate::dealing;
-use crate::group::Group;
 use crate::options::{self, OptionDefinition, Range, STANDBYS, Settings, Value};
-use crate::plan::{FollowUp, Plan};
+use crate::plan::Plan;
 use crate::registry::Definition;
+use crate::restoring;
 use crate::strategy::{Conduct, Leave, Promotion, Resume, Revocation, Strategy};
 use crate::view::{GroupView, ViewError};
-use crate::{standby, stateless, sticky};
 
 /// How `eager` chooses owners.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,19 +93,10 @@ impl Strategy for Eager {
     }
 
     fn plan(&self, view: &GroupView) -> Result<Plan, ViewError> {
-        let group = Group::read(view)?;
-        let mut seats = vec![Seat::NOBODY; group.tasks.len()];
-        let (mut standbys, mut even) = (Vec::new(), true);
-        if group.somebody_stays() {
-            even = match self.placement {
-                Placement::RoundRobin => dealing::place(&group, &mut seats),
-                Placement::Sticky => {
-                    let outcome = sticky::place(&group, &mut seats);
-                    stateless::place(&group, 1, &outcome.load, &mut seats) && outcome.even
-                }
-            };
-            standbys = standby::place(&group, self.standbys, &seats);
-        }
-        Ok(Answer { group: &group, seats, standbys, even, otherwise: FollowUp::None }.into_plan())
+        let place = match self.placement {
+            Placement::Sticky => restoring::sticky,
+            Placement::RoundRobin => dealing::place,
+        };
+        restoring::plan(view, self.standbys, place)
     }
 }

@@ -45,6 +45,7 @@ mod emptiest;
 mod group;
 mod levelling;
 mod ratio;
+mod restoring;
 mod scales;
 mod standby;
 mod stateless;

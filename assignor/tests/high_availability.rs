@@ -235,6 +235,34 @@ fn converges_as_kafkas_own_test_asks() {
     }
 }
 
+/// The sizes of Kafka's scale tests, which ask for a plan within 120 s; here operations are counted, so that a rule which
+/// looks at everything for everything fails on any machine.
+#[test]
+fn plans_at_the_sizes_of_kafkas_scale_tests() {
+    // (tasks, members, threads a member, standbys)
+    for (tasks, members, threads, standbys) in
+        [(6_000, 2, 1, 1), (1_000, 1_000, 1, 1), (1_000, 100, 1, 50), (1_000, 10, 1_000, 1)]
+    {
+        let view = GroupView {
+            tasks: (0..tasks).map(|n| stateful(format!("0_{n}"), 1)).collect(),
+            members: (0..members * threads)
+                .map(|n| MemberView::new(format!("C{n}"), format!("I{}", n % members)))
+                .collect(),
+            stored: Vec::new(),
+        };
+        for definition in assignor::strategies() {
+            let strategy = definition.configure(&[("standbys".to_owned(), standbys.to_string())]).unwrap();
+            let (plan, operations) = assignor::meter::counted(|| strategy.plan(&view).unwrap());
+            assert_eq!(validate(&view, &plan), Ok(()), "{tasks} on {members}, {}", definition.name);
+            let held = |told: &assignor::Assignment| told.active.len() + told.standby.len();
+            let copies: usize = plan.members.values().map(held).sum();
+            assert_eq!(copies, tasks * (1 + standbys), "{tasks} on {members}, {}", definition.name);
+            let bound = 40 * (copies + members * threads) as u64;
+            assert!(operations < bound, "{tasks} on {members}, {}: {operations}", definition.name);
+        }
+    }
+}
+
 #[test]
 fn what_placement_without_memory_costs() {
     // (tasks, members before, after, tasks that move, rounds, fewest moves possible)

@@ -3,6 +3,7 @@
 //! `cargo bench -p bench --bench assign` prints the table first; `assignor/README.md` shows one that was measured.
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use assignor::settle::{Cause, Event, settle};
 use assignor::{GroupView, meter};
@@ -70,7 +71,10 @@ fn plans(criterion: &mut Criterion) {
     ];
     for (case, shape, options) in cases {
         let mut group = criterion.benchmark_group(case);
-        group.sample_size(10);
+        group
+            .sample_size(10)
+            .warm_up_time(Duration::from_millis(500))
+            .measurement_time(Duration::from_secs(1));
         for name in STRATEGIES {
             let text = match name.strip_suffix(')') {
                 _ if options.is_empty() => name.to_owned(),
@@ -89,6 +93,15 @@ fn plans(criterion: &mut Criterion) {
             }
         }
         group.finish();
+    }
+    print_peak_memory();
+}
+
+/// The most memory that this process, with all of its views and plans, has had at one time; where the system tells.
+fn print_peak_memory() {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    if let Some(peak) = status.lines().find_map(|line| line.strip_prefix("VmHWM:")) {
+        println!("peak memory: {}", peak.trim());
     }
 }
 
