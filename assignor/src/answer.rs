@@ -3,6 +3,7 @@
 //! This is the one place where a task changes hands, so every strategy moves ownership safely or not at all.
 
 use crate::group::{Claim, Group};
+use crate::ids::MemberId;
 use crate::meter;
 use crate::plan::{Assignment, Change, FollowUp, Move, Plan, Reason};
 
@@ -70,43 +71,56 @@ impl Answer<'_, '_> {
     /// Writes the plan.
     pub(crate) fn into_plan(self) -> Plan {
         let group = self.group;
-        let mut told: Vec<Assignment> = vec![Assignment::default(); group.members.len()];
+        // Names and lists side by side from the start: a map takes them over as they are.
+        let mut told: Vec<(MemberId, Assignment)> =
+            group.members.iter().map(|member| (member.id.clone(), Assignment::default())).collect();
+        self.tell_seats(&mut told);
+        self.tell_standbys(&mut told);
+        self.tell_revoked(&mut told);
+        meter::count(group.tasks.len() + group.members.len());
+        let (follow_up, balanced, moves) = (self.follow_up(), self.quiet(), self.moves());
+        Plan { members: told.into_iter().collect(), moves, follow_up, balanced }
+    }
+
+    /// Who runs what, gives it up and learns it.
+    fn tell_seats(&self, told: &mut [(MemberId, Assignment)]) {
         for (task, seat) in self.seats.iter().enumerate() {
-            let id = || group.tasks[task].id.clone();
+            let id = || self.group.tasks[task].id.clone();
             if let Some(active) = seat.active {
-                told[active].active.push(id());
+                let owner = &mut told[active].1;
+                owner.active.push(id());
                 if seat.asked_for.is_some() {
-                    told[active].give_up.push(id());
+                    owner.give_up.push(id());
                 }
                 if seat.learner.is_some() {
-                    told[active].being_learned.push(id());
+                    owner.being_learned.push(id());
                 }
             }
             if let Some(host) = seat.learner {
-                told[host].learning.push(id());
+                told[host].1.learning.push(id());
             }
         }
-        let mut follows = vec![Vec::new(); told.len()];
+    }
+
+    /// Who follows what: there may be many times more of these than tasks, so each list is made at its size.
+    fn tell_standbys(&self, told: &mut [(MemberId, Assignment)]) {
+        let mut follows = vec![Vec::new(); if self.standbys.is_empty() { 0 } else { told.len() }];
         for (task, hosts) in self.standbys.iter().enumerate() {
             hosts.iter().for_each(|&host| follows[host].push(task));
             meter::count(hosts.len());
         }
-        for (told, follows) in told.iter_mut().zip(follows) {
-            told.standby = follows.into_iter().map(|task| group.tasks[task].id.clone()).collect();
+        for ((_, told), follows) in told.iter_mut().zip(follows) {
+            told.standby = follows.into_iter().map(|task| self.group.tasks[task].id.clone()).collect();
         }
-        for (member, revoked) in group.revoked.iter().enumerate() {
-            let mut gone: Vec<usize> =
-                revoked.iter().copied().filter(|&task| self.seats[task].active != Some(member)).collect();
+    }
+
+    /// What was given up at this join and does not come back.
+    fn tell_revoked(&self, told: &mut [(MemberId, Assignment)]) {
+        for (member, revoked) in self.group.revoked.iter().enumerate() {
+            let gone = revoked.iter().copied().filter(|&task| self.seats[task].active != Some(member));
+            let mut gone: Vec<usize> = gone.collect();
             gone.sort_unstable();
-            told[member].revoked = gone.into_iter().map(|task| group.tasks[task].id.clone()).collect();
-        }
-        meter::count(group.tasks.len() + group.members.len());
-        let moves = self.moves();
-        Plan {
-            follow_up: self.follow_up(),
-            balanced: self.quiet(),
-            moves,
-            members: group.members.iter().map(|member| member.id.clone()).zip(told).collect(),
+            told[member].1.revoked = gone.into_iter().map(|task| self.group.tasks[task].id.clone()).collect();
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
+
+use arcstr::ArcStr;
 
 /// Compares two names so that runs of digits count as numbers: `S2 < S10`, `0_9 < 0_10`.
 ///
@@ -43,7 +44,7 @@ macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, Hash)]
-        pub struct $name(Arc<str>);
+        pub struct $name(ArcStr);
 
         impl $name {
             /// The name as text.
