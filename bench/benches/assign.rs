@@ -63,6 +63,8 @@ fn plans(criterion: &mut Criterion) {
     print_moves();
     print_growth();
     let cases = [
+        // A hundredth of the last case: what growth costs in time.
+        ("1,000 × 100", shape(1_000, 100, 1), ""),
         ("1,000 tasks × 1,000", shape(1_000, 1_000, 1), ""),
         ("6,000 × 2", shape(6_000, 2, 1), ""),
         ("1,000 × 100, 50 standbys", shape(1_000, 100, 1), "standbys=50"),
