@@ -13,10 +13,9 @@ use engine::log::TaskLog;
 use engine::position::Offset;
 use engine::restore::{Replay, ReplayOptions};
 use engine::source::{key_of, mix};
-use engine::store::{RocksOptions, RocksStores, Store, StoreDirectory};
+use engine::store::{Checkpoint, RocksOptions, RocksStores, Store, StoreDirectory};
 use rocksdb::{
-    DB, DBCompactionStyle, DBCompressionType, IngestExternalFileOptions, Options, SstFileWriter,
-    WaitForCompactOptions, WriteBatch, WriteOptions,
+    DB, DBCompactionStyle, DBCompressionType, Options, WaitForCompactOptions, WriteBatch, WriteOptions,
 };
 
 const LOG: Changelog = Changelog::FOUR_MILLION;
@@ -121,28 +120,21 @@ fn sorted_state(input: &Input) -> Vec<(Vec<u8>, Vec<u8>)> {
     state
 }
 
+/// The same files as a replay writes, of the same distinct keys, but sorted beforehand.
 fn ceiling(input: &Input, state: &[(Vec<u8>, Vec<u8>)], folder: &Path) -> Duration {
+    let stores = RocksStores::new(folder, &RocksOptions::default()).expect("a folder");
     let start = input.clock.now();
-    let options = baseline_options();
-    let database = DB::open(&options, folder).expect("a database");
-    let paths: Vec<_> = state
-        .chunks(500_000)
-        .enumerate()
-        .map(|(nth, chunk)| {
-            let path = folder.join(format!("{nth}.part"));
-            let mut file = SstFileWriter::create(&options);
-            file.open(&path).expect("a file");
-            chunk.iter().for_each(|(key, value)| file.put(key, value).expect("a put"));
-            file.finish().expect("a whole file");
-            path
-        })
-        .collect();
-    let mut ingest = IngestExternalFileOptions::default();
-    ingest.set_move_files(true);
-    database.ingest_external_file_opts(&ingest, paths).expect("an ingest");
-    settle(&database);
+    let mut store = stores.open(&"T1".into()).expect("a store");
+    let writer = store.part_writer();
+    let parts = state.chunks(500_000).map(|chunk| {
+        let mut entries = chunk.iter().map(|(key, value)| (&key[..], Some(&value[..])));
+        writer.write(&mut entries).expect("a file")
+    });
+    let end = Checkpoint { offset: input.log.end(), ..Checkpoint::default() };
+    store.ingest(parts.collect(), end).expect("an ingest");
+    store.settle(false).expect("no debt");
     let taken = input.clock.now().since(start);
-    input.check(&mut |key| database.get(key).expect("a get"));
+    input.check_store(&*store);
     taken
 }
 

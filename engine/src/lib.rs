@@ -27,6 +27,7 @@ pub mod group;
 mod instance;
 pub mod log;
 pub mod position;
+mod prefix;
 pub mod preload;
 pub mod restore;
 pub mod sim;

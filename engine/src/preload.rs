@@ -65,9 +65,7 @@ impl ReadState for Latest {
         keys: &[&[u8]],
         visit: &mut dyn FnMut(usize, Option<&[u8]>),
     ) -> Result<(), StoreError> {
-        for (index, &key) in keys.iter().enumerate() {
-            visit(index, self.0.get(key).flatten());
-        }
+        self.0.get_each(keys, |index, value| visit(index, value.flatten()));
         Ok(())
     }
 

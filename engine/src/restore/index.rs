@@ -5,19 +5,24 @@ use std::ops::Range;
 use std::thread;
 
 use crate::log::batch::Entries;
+use crate::prefix::{PREFIX_BYTES, prefix};
 
-/// Keys that share their first 16 bytes are ordered, and told apart, when their bytes are at hand.
-const PREFIX_BYTES: usize = 16;
-/// Stands for all lengths beyond the prefix.
+/// Stands for all lengths beyond the prefix: keys that share it are ordered, and told apart, when their bytes are at
+/// hand.
 const LONG: u32 = PREFIX_BYTES as u32 + 1;
 const LENGTH_BITS: u32 = 5;
-/// Entries that are sorted at a time while the log is read: they fit into a core's cache.
-const BLOCK: usize = 1 << 15;
+/// Records that are read before the key space is cut into buckets at what they show of it.
+const SAMPLE: usize = 1 << 15;
+/// Parts of the key space that are sorted each by itself: of a few million records, one fits into a core's cache.
+const BUCKETS: usize = 256;
+
+/// What is known of a key's place in the order of keys.
+type Order = (u64, u64, u32);
 
 /// One record of the chunk; records are numbered in log order.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The key's first bytes as a number, zero-padded, in two halves (a `u128` would pad the entry to 32 bytes).
+    /// Of the key (as a `u128` it would pad the entry to 32 bytes).
     prefix: [u64; 2],
     nth: u32,
     /// The record's encoded length, and its key's length up to [`LONG`].
@@ -26,8 +31,13 @@ struct Entry {
 
 impl Entry {
     /// Sorts like the key, as far as it is known.
-    fn order(&self) -> (u64, u64, u32) {
+    fn order(&self) -> Order {
         (self.prefix[0], self.prefix[1], self.lengths & ((1 << LENGTH_BITS) - 1))
+    }
+
+    /// Among equals the latest first, but for long keys, which may yet differ: they stay in log order.
+    fn rank(&self) -> (Order, u32) {
+        (self.order(), if self.is_long() { self.nth } else { !self.nth })
     }
 
     fn is_long(&self) -> bool {
@@ -39,29 +49,29 @@ impl Entry {
     }
 }
 
-/// The first 16 bytes of a key as a number that sorts like them.
-fn prefix(key: &[u8]) -> [u64; 2] {
-    let mut first = [0; PREFIX_BYTES];
-    let length = key.len().min(PREFIX_BYTES);
-    first[..length].copy_from_slice(&key[..length]);
-    let whole = u128::from_be_bytes(first);
-    [(whole >> 64) as u64, whole as u64]
+/// The records of a chunk, dealt out by key.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// Where each bucket but the first starts.
+    cuts: Vec<Order>,
+    /// In log order each.
+    buckets: Vec<Vec<Entry>>,
+    records: usize,
 }
 
-/// The records of a chunk, sorted block by block.
-#[derive(Debug, Default)]
-pub(super) struct Index {
-    entries: Vec<Entry>,
-    sorted: usize,
+impl Default for Index {
+    fn default() -> Self {
+        Self { cuts: Vec::new(), buckets: vec![Vec::new()], records: 0 }
+    }
 }
 
 impl Index {
-    /// Memory of one record, half as much again for the last sort.
+    /// Memory of one record, half as much again for buckets that grow.
     pub(super) const RECORD_BYTES: usize = size_of::<Entry>() * 3 / 2;
 
     /// Records so far.
     pub(super) fn records(&self) -> usize {
-        self.entries.len()
+        self.records
     }
 
     /// Takes in the updates of the next batch.
@@ -69,48 +79,79 @@ impl Index {
         while let Some((raw, key)) = updates.next_raw() {
             let length = (key.len() as u32).min(LONG);
             let lengths = (raw.len() as u32) << LENGTH_BITS | length;
-            self.entries.push(Entry { prefix: prefix(key), nth: self.entries.len() as u32, lengths });
+            self.enter(Entry { prefix: prefix(key), nth: self.records as u32, lengths });
+            self.records += 1;
         }
-        if self.entries.len() - self.sorted >= BLOCK {
-            self.sort_block();
+        if self.cuts.is_empty() && self.records >= SAMPLE {
+            self.cut();
         }
     }
 
-    fn sort_block(&mut self) {
-        self.entries[self.sorted..].sort_by_key(Entry::order);
-        self.sorted = self.entries.len();
+    fn enter(&mut self, entry: Entry) {
+        let order = entry.order();
+        let bucket = &mut self.buckets[self.cuts.partition_point(|cut| *cut <= order)];
+        if bucket.len() == bucket.capacity() {
+            // Doubling could leave half of the memory unused.
+            bucket.reserve_exact((bucket.len() / 4).max(256));
+        }
+        bucket.push(entry);
+    }
+
+    /// Cuts the key space where the records so far are cut into equal parts.
+    fn cut(&mut self) {
+        let sample = std::mem::take(&mut self.buckets).concat();
+        let mut orders: Vec<_> = sample.iter().map(Entry::order).collect();
+        orders.sort_unstable();
+        self.cuts = (1..BUCKETS).map(|nth| orders[nth * orders.len() / BUCKETS]).collect();
+        self.cuts.dedup();
+        self.buckets = vec![Vec::new(); self.cuts.len() + 1];
+        sample.into_iter().for_each(|entry| self.enter(entry));
     }
 
     /// Finds the survivors and lays them out in pieces of about `piece_bytes`.
     pub(super) fn layout(mut self, piece_bytes: usize, helper: bool) -> Layout {
-        self.sort_block();
-        // A stable sort keeps log order among equal keys, and merges the sorted blocks that it finds.
-        if helper {
-            let half = self.entries.len() / 2;
-            let (early, late) = self.entries.split_at_mut(half);
-            thread::scope(|scope| {
-                scope.spawn(|| early.sort_by_key(Entry::order));
-                late.sort_by_key(Entry::order);
-            });
-        }
-        self.entries.sort_by_key(Entry::order);
-        let mut layout = Layout { places: vec![NOWHERE; self.entries.len()], pieces: Vec::new() };
+        self.sort(helper);
+        let mut layout = Layout { places: vec![NOWHERE; self.records], pieces: Vec::new() };
         let (mut start, mut end) = (0_u32, 0_u32);
-        for group in self.entries.chunk_by(|a, b| a.order() == b.order()) {
-            if end > start && (end - start) as usize >= piece_bytes {
+        let mut last = None;
+        for survivor in self.buckets.into_iter().flatten() {
+            // Keys that may be one must not come into two pieces.
+            let full = end > start && (end - start) as usize >= piece_bytes;
+            if full && last != Some(survivor.order()) {
                 layout.pieces.push(start..end);
                 start = end;
             }
-            let survivors = if group[0].is_long() { group } else { &group[group.len() - 1..] };
-            for survivor in survivors {
-                layout.places[survivor.nth as usize] = end;
-                end += survivor.bytes();
-            }
+            last = Some(survivor.order());
+            layout.places[survivor.nth as usize] = end;
+            end += survivor.bytes();
         }
         if end > start {
             layout.pieces.push(start..end);
         }
         layout
+    }
+
+    /// Brings the buckets into order and drops what was overwritten.
+    fn sort(&mut self, helper: bool) {
+        let work = |buckets: &mut [Vec<Entry>]| {
+            for bucket in buckets {
+                bucket.sort_unstable_by_key(Entry::rank);
+                bucket.dedup_by(|later, kept| !kept.is_long() && later.order() == kept.order());
+            }
+        };
+        if !helper {
+            return work(&mut self.buckets);
+        }
+        let mut before = 0;
+        let half = self.buckets.iter().position(|bucket| {
+            before += bucket.len();
+            before > self.records / 2
+        });
+        let (low, high) = self.buckets.split_at_mut(half.unwrap_or_default());
+        thread::scope(|scope| {
+            scope.spawn(|| work(low));
+            work(high);
+        });
     }
 }
 

@@ -1,0 +1,137 @@
+//! A task's recent updates in memory, over its store: read first, and brought into the store many turns at a time.
+//!
+//! A turn is safe once it is in the log, so that the store may stand behind: a crash makes the successor replay a few
+//! thousand records more. In exchange a popular key is written once a commit instead of once a turn, in key order,
+//! and read without a search in the store.
+
+mod table;
+
+use crate::error::StoreError;
+use crate::store::{Checkpoint, ReadState, Store};
+
+pub(crate) use table::Cache;
+
+/// When a task's updates reach its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommitOptions {
+    /// As soon as this many keys wait for it. It bounds how long giving the task up takes, and what a crash makes
+    /// its successor replay. 0 commits every turn. Default 4,096.
+    pub updates: usize,
+    /// Memory for values, waiting or not. Default 32 MiB.
+    pub cache_bytes: usize,
+}
+
+impl Default for CommitOptions {
+    fn default() -> Self {
+        Self { updates: 4_096, cache_bytes: 32 << 20 }
+    }
+}
+
+/// The state as of the last turn: the cache, and the store below it.
+#[derive(Debug)]
+pub(super) struct Cached<'a> {
+    pub(super) cache: &'a Cache,
+    pub(super) store: &'a dyn Store,
+}
+
+impl ReadState for Cached<'_> {
+    fn get_many(
+        &self,
+        keys: &[&[u8]],
+        visit: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<(), StoreError> {
+        let (mut missing, mut numbers) = (Vec::new(), Vec::new());
+        self.cache.get_each(keys, |number, known| match known {
+            Some(value) => visit(number, value),
+            None => {
+                missing.push(keys[number]);
+                numbers.push(number);
+            }
+        });
+        if missing.is_empty() {
+            return Ok(());
+        }
+        self.store.get_many(&missing, &mut |at, value| visit(numbers[at], value))
+    }
+
+    fn location(&self) -> std::path::PathBuf {
+        self.store.location()
+    }
+}
+
+/// Brings what waits into the store, which stands at `to` afterwards.
+///
+/// # Errors
+///
+/// What the store says; everything goes on waiting then.
+pub(super) fn commit(
+    cache: &mut Cache,
+    store: &mut dyn Store,
+    to: Checkpoint,
+    options: CommitOptions,
+) -> Result<(), StoreError> {
+    if store.checkpoint() != to {
+        store.write(&mut cache.updates(), to)?;
+    }
+    cache.committed(options.cache_bytes);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assignor::TaskId;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::log::BatchBuilder;
+    use crate::position::Offset;
+    use crate::store::{MemStores, StoreDirectory};
+
+    type Update = (String, Option<Vec<u8>>);
+
+    fn turns() -> impl Strategy<Value = Vec<Vec<Update>>> {
+        let value = proptest::option::of(proptest::collection::vec(any::<u8>(), 0..12));
+        proptest::collection::vec(proptest::collection::vec(("[a-e]{0,2}", value), 0..8), 1..40)
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_read_is_what_was_written_last(
+            turns in turns(),
+            updates in 0_usize..20,
+            cache_bytes in 0_usize..2_000,
+        ) {
+            let options = CommitOptions { updates, cache_bytes };
+            let mut store = MemStores::default().open(&TaskId::from("T1")).unwrap();
+            let (mut cache, mut batch, mut model) = (Cache::default(), BatchBuilder::default(), BTreeMap::new());
+            for (nth, turn) in turns.into_iter().enumerate() {
+                batch.clear();
+                for (key, value) in turn {
+                    match &value {
+                        Some(value) => batch.put(key.as_bytes(), value),
+                        None => batch.delete(key.as_bytes()),
+                    }
+                    model.insert(key, value);
+                }
+                cache.apply(batch.updates());
+                if cache.waiting() >= options.updates {
+                    let to = Checkpoint { offset: Offset(nth as u64 + 1), ..Checkpoint::default() };
+                    commit(&mut cache, &mut *store, to, options).unwrap();
+                    assert_eq!((cache.waiting(), store.checkpoint()), (0, to));
+                    let mut seen = BTreeMap::new();
+                    store.scan(&mut |key, value| drop(seen.insert(key.to_vec(), value.to_vec()))).unwrap();
+                    let live = model.iter().filter_map(|(k, v)| Some((k.as_bytes().to_vec(), v.clone()?)));
+                    assert_eq!(seen, live.collect());
+                }
+                let keys: Vec<_> = model.keys().map(String::as_bytes).chain([&b"unknown"[..]]).collect();
+                let mut found = vec![None; keys.len()];
+                let state = Cached { cache: &cache, store: &*store };
+                state.get_many(&keys, &mut |at, value| found[at] = value.map(<[u8]>::to_vec)).unwrap();
+                let expected: Vec<_> = model.values().cloned().chain([None]).collect();
+                assert_eq!(found, expected);
+            }
+        }
+    }
+}
