@@ -26,7 +26,7 @@ demo: setup ## scale a running application up: eager against learner, 1,000,000 
 test: setup ## all tests
 	$(CARGO) test $(BUILD)
 
-scenarios: setup ## every built-in scenario, shortened: audits and claims (7 minutes)
+scenarios: setup ## every built-in scenario, shortened: audits and claims (about 10 minutes)
 	$(CARGO) build --release -p loadgen
 	@.ci/scenarios $(UNDERSTUDY)
 
