@@ -163,6 +163,14 @@ fn a_difference_names_round_member_and_both_sides() {
 }
 
 #[test]
+fn who_joins_is_a_member_or_a_mistake() {
+    let story = Story::read(STORIES[0].0, STORIES[0].1).unwrap();
+    for text in ["", "@I3", "S3@", "S 3", "S3,S4", "S3@I1@I2", "S3*0", "S3*many", "S3(", "S3*2*2"] {
+        assert!(story.joining(text).is_err(), "{text:?}");
+    }
+}
+
+#[test]
 fn a_story_without_rounds_does_not_hold_for_want_of_any() {
     let text = STORIES[0].1;
     let (group, _) = text.split_once("rebalance:").expect("a round");
@@ -202,6 +210,8 @@ fn mistakes_are_told_with_their_line() {
         ("tasks: T1 ~", "`~` is not understood here: a task such as T1"),
         ("tasks: T1=many", "`many` is not a whole number in range"),
         ("members: S1*0", "`0` is not a whole number in range"),
+        ("members: S1@", "a member such as S4"),
+        ("members: S1@I1@I2", "a member such as S4"),
         ("members: S1 S1@I2", "member S1 is put twice"),
         ("option colour = red", "learner has no option `colour`"),
         ("option max_learner = 1", "did you mean `max_learners`?"),

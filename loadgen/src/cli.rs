@@ -66,7 +66,13 @@ pub(crate) enum Format {
     Json,
 }
 
+const LIST_EXAMPLES: &str = "\
+Examples:
+  understudy list
+  understudy list --format json | jq -r '.scenarios[].name'";
+
 #[derive(Debug, Args)]
+#[command(after_help = LIST_EXAMPLES)]
 pub(crate) struct ListArgs {
     /// How to print
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -124,9 +130,18 @@ pub(crate) struct TraceArgs {
 const PLAN_EXAMPLES: &str = "\
 Examples:
   understudy plan group.trace --join S11 --explain
-  understudy plan group.trace --leave S2 --format json
+  understudy plan group.trace --join S11@I3*2 --join S12 --leave S2
+  understudy plan group.trace --leave S2 --format json | jq '.strategies[] | {strategy, moves, rebalances, restored_bytes}'
 
-FILE has the `tasks:`, `members:` and `stable:` parts of a trace.";
+FILE has the `tasks:`, `members:` and `stable:` parts of a trace; its `option` lines set up `learner`:
+  tasks: T1=20 T2=30 T3 T4~           T1's state has size 20; T4 has no state
+  members: S1@I1 S2@I2*2              optional: instances, and a member of capacity 2
+  stable:
+    S1(assigned: [T1, T2], revoked: [], learning: [])
+    S2(assigned: [T3, T4], revoked: [], learning: [])
+
+Columns: moves (tasks that change owner) beside the fewest that balance needs, rebalances until the group is at rest and
+the immediate follow-ups among them, and state that copies have to read from changelogs.";
 
 #[derive(Debug, Args)]
 #[command(after_help = PLAN_EXAMPLES)]
@@ -135,11 +150,11 @@ pub(crate) struct PlanArgs {
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
-    /// A member that joins, `S11` or, on an instance, `S11@I3`
+    /// A member that joins: `S11`, on an instance `S11@I3`, with capacity 2 `S11@I3*2`; may be given again
     #[arg(long, value_name = "MEMBER")]
     pub(crate) join: Vec<String>,
 
-    /// A member that leaves
+    /// A member that leaves; may be given again
     #[arg(long, value_name = "MEMBER")]
     pub(crate) leave: Vec<String>,
 

@@ -1,8 +1,8 @@
 //! `understudy plan`: what each strategy would do with a group.
 
+use anyhow::Context;
 use assignor::learner::Learner;
 use assignor::settle::{Cause, Event, Forecast, settle};
-use assignor::trace::Story;
 use assignor::{Assignment, FollowUp, Plan, TaskId};
 use serde_json::{Map, Value, json};
 
@@ -26,9 +26,9 @@ fn forecasts(args: &PlanArgs) -> anyhow::Result<Vec<Forecast>> {
     let story = trace_command::story(&args.file)?;
     story.check_stable()?;
     let view = story.stable_view();
-    let joins = args.join.iter().map(|text| join(&story, text));
-    let leaves = args.leave.iter().map(|text| Event::Leave { member: text.as_str().into() });
-    let events: Vec<Event> = joins.chain(leaves).collect();
+    let joins = args.join.iter().map(|text| story.joining(text).with_context(|| format!("--join {text}")));
+    let leaves = args.leave.iter().map(|text| Ok(Event::Leave { member: text.as_str().into() }));
+    let events: Vec<Event> = joins.chain(leaves).collect::<anyhow::Result<_>>()?;
     let mut forecasts = Vec::new();
     for definition in assignor::strategies() {
         let forecast = if definition.name == Learner::DEFINITION.name {
@@ -39,13 +39,6 @@ fn forecasts(args: &PlanArgs) -> anyhow::Result<Vec<Forecast>> {
         forecasts.push(forecast);
     }
     Ok(forecasts)
-}
-
-/// `S11` or `S11@I3`; the file's `members:` part may know the member's instance and capacity.
-fn join(story: &Story, text: &str) -> Event {
-    let (member, at) = text.split_once('@').map_or((text, None), |(member, at)| (member, Some(at)));
-    let (instance, capacity) = story.seat(&member.into());
-    Event::Join { member: member.into(), instance: at.map_or(instance, Into::into), capacity }
 }
 
 const HEADINGS: [&str; 6] = ["strategy", "moves", "fewest", "rebalances", "follow-ups", "restored state"];

@@ -195,18 +195,8 @@ impl Reader {
     fn read_members(&mut self, text: &str) -> Result<(), TraceFault> {
         let mut members: Vec<(MemberId, InstanceId, u32)> = Vec::new();
         for word in names(text) {
-            let (seat, capacity) = match word.split_once('*') {
-                Some((seat, text)) => {
-                    let fits = text.parse().ok().filter(|&capacity| capacity > 0);
-                    (seat, fits.ok_or_else(|| TraceFault::Number(text.to_owned()))?)
-                }
-                None => (word, 1),
-            };
-            let (member, instance) = seat.split_once('@').unwrap_or((seat, seat));
-            if member.is_empty() || instance.is_empty() {
-                let expected = "a member such as S4, S4@I2 or S4@I2*3";
-                return Err(TraceFault::Syntax { found: word.to_owned(), expected });
-            }
+            let Seat { member, instance, capacity } = Seat::read(word)?;
+            let (instance, capacity) = (instance.unwrap_or(member), capacity.unwrap_or(1));
             if members.iter().any(|(known, _, _)| known.as_str() == member) {
                 return Err(TraceFault::MemberTwice(member.into()));
             }
@@ -271,6 +261,38 @@ impl Reader {
             return Err(at((round.line, TraceFault::UnknownMember(member.clone()))));
         }
         Ok(())
+    }
+}
+
+/// A member as text, such as `S4`, `S4@I2` or `S4@I2*3`: its name and, if they are told, its instance and capacity.
+pub(super) struct Seat<'t> {
+    pub(super) member: &'t str,
+    pub(super) instance: Option<&'t str>,
+    pub(super) capacity: Option<u32>,
+}
+
+impl<'t> Seat<'t> {
+    pub(super) fn read(text: &'t str) -> Result<Self, TraceFault> {
+        let (names, capacity) = match text.split_once('*') {
+            Some((names, number)) => {
+                let fits = number.parse().ok().filter(|&capacity| capacity > 0);
+                (names, Some(fits.ok_or_else(|| TraceFault::Number(number.to_owned()))?))
+            }
+            None => (text, None),
+        };
+        let (member, instance) = match names.split_once('@') {
+            Some((member, instance)) => (member, Some(instance)),
+            None => (names, None),
+        };
+        let is_name = |name: &str| {
+            !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "()[]:,@*#".contains(c))
+        };
+        if is_name(member) && instance.is_none_or(is_name) {
+            Ok(Self { member, instance, capacity })
+        } else {
+            let expected = "a member such as S4, S4@I2 or S4@I2*3";
+            Err(TraceFault::Syntax { found: text.to_owned(), expected })
+        }
     }
 }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::error::{TraceError, TraceFault};
+use super::read::Seat;
 use super::twice::{Kind, put_twice};
 use crate::ids::{InstanceId, MemberId, TaskId};
 use crate::learner::Learner as LearnerStrategy;
 use crate::plan::FollowUp;
+use crate::settle::Event;
 use crate::view::{Copy, GroupView, Learner, MemberView, StoredView, Task};
 
 /// A scaling story: a group, and what happens to it round by round.
@@ -151,6 +153,31 @@ impl Story {
         }
         let stored = stored.into_iter().map(|(instance, copies)| StoredView { instance, copies }).collect();
         GroupView { tasks: self.tasks.clone(), members, stored }
+    }
+
+    /// A member that joins the story's group, from a text such as `S11`, `S11@I3` or `S11@I3*2`; `members:` tells what
+    /// the text leaves out.
+    ///
+    /// # Errors
+    ///
+    /// [`TraceFault`] for a text that names no member, or a capacity that is no number of at least 1.
+    ///
+    /// ```
+    /// use assignor::settle::Event;
+    /// use assignor::trace::Story;
+    /// let story = Story::read("one.trace", "tasks: T1\nmembers: S2@I7\nstable:\nS1(assigned: [T1], revoked: [], learning: [])")?;
+    /// let join = |member: &str, instance: &str, capacity| Event::Join { member: member.into(), instance: instance.into(), capacity };
+    /// assert_eq!(story.joining("S2"), Ok(join("S2", "I7", 1)));
+    /// assert_eq!(story.joining("S3@I7*2"), Ok(join("S3", "I7", 2)));
+    /// assert!(story.joining("S2,S3").is_err(), "that would be one member of an odd name");
+    /// # Ok::<(), assignor::trace::TraceError>(())
+    /// ```
+    pub fn joining(&self, text: &str) -> Result<Event, TraceFault> {
+        let told = Seat::read(text)?;
+        let member = MemberId::from(told.member);
+        let (instance, capacity) = self.seat(&member);
+        let instance = told.instance.map_or(instance, InstanceId::from);
+        Ok(Event::Join { member, instance, capacity: told.capacity.unwrap_or(capacity) })
     }
 
     /// Instance and capacity of a member: what `members:` says, or an instance of its own with capacity 1.

@@ -12,4 +12,5 @@ mod listing;
 mod measuring;
 mod mistakes;
 mod pairing;
+mod planning;
 mod tracing;
