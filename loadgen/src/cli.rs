@@ -85,11 +85,24 @@ Examples:
   understudy run scale-up scale-down --strategy eager,learner --trials 3
   understudy run scale-up --strategy 'learner(revocation=two-phase,max_learners=4),eager'
   understudy run my.toml --set state.keys=50_000 --set at.0.time=5s --out results/today
+  understudy run scale-up --sweep state.keys=1e5,1e6 --sweep group.profile=tight,kafka --out sweep
+  understudy run scale-up --trials 6 --aa=all          every run twice: the noise floor from 6 pairs a strategy
   understudy run scale-up --set load.file=words.csv    play a recorded load
 
 A recorded load has lines of time,key,bytes (seconds, text, number); docs/scenarios.md shows how to make one of a web
 server's access log. From any text, each word a key:
   tr -s '[:space:]' '\\n' < book.txt | tr -d , | awk 'NF { printf \"%.4f,%s,%d\\n\", NR / 10000, $1, length($1) }'";
+
+/// Which runs have an A/A twin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Aa {
+    /// No run
+    None,
+    /// One strategy of each trial, by turns
+    Turns,
+    /// Every run
+    All,
+}
 
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
@@ -113,6 +126,16 @@ pub(crate) struct RunArgs {
     /// Change a key of the scenario, dotted: `state.keys=50_000`, `group.profile=kafka`
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+
+    /// Run every combination of these values of keys: `state.keys=1e5,1e6`. Given again with the same --out, finished
+    /// runs stay and the rest is run
+    #[arg(long, value_name = "KEY=V,V")]
+    pub(crate) sweep: Vec<String>,
+
+    /// Which runs are made twice, so that `compare` knows the noise: `turns` (one strategy of each trial, by turns),
+    /// `all`, `none` [default: turns from 5 trials on, else none; all if no value is given]
+    #[arg(long, value_name = "WHICH", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "all")]
+    pub(crate) aa: Option<Aa>,
 
     /// Folder for the results [default: understudy-runs/TIME-SCENARIO, in UTC]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -195,9 +218,12 @@ pub(crate) enum ReportFormat {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  understudy report understudy-runs/*/ --format markdown --out summary.md")]
+#[command(
+    after_help = "Examples:\n  understudy report understudy-runs/*/ --format markdown --out summary.md\n  \
+                  understudy report sweep            a sweep: its cells, and a table per swept key"
+)]
 pub(crate) struct ReportArgs {
-    /// result.json files, or the folders that hold them
+    /// result.json files, or the folders that hold them; a sweep's folder stands for all of its cells
     #[arg(required = true, value_name = "RESULT", value_hint = ValueHint::AnyPath)]
     pub(crate) results: Vec<PathBuf>,
 
@@ -235,7 +261,7 @@ for want of trials: too few are said so. Run with --trials 5 or more.";
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub(crate) struct CompareArgs {
-    /// What is compared with: a result.json, or the folder that holds it
+    /// What is compared with: a result.json, or the folder that holds it; of a sweep, cell is compared with cell
     #[arg(value_name = "BASE", value_hint = ValueHint::AnyPath)]
     pub(crate) base: PathBuf,
 
@@ -262,4 +288,63 @@ pub(crate) struct CompareArgs {
     /// Compare results of unlike scenarios, seeds or machines all the same
     #[arg(long)]
     pub(crate) allow_unlike: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCS: [(&str, &str); 4] = [
+        ("README.md", include_str!("../../README.md")),
+        ("docs/ci.md", include_str!("../../docs/ci.md")),
+        ("docs/metrics.md", include_str!("../../docs/metrics.md")),
+        ("understudy run --help", RUN_EXAMPLES),
+    ];
+
+    /// Words as a shell splits them, as far as documents need it.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut quote) = (vec![String::new()], None);
+        for c in line.chars() {
+            match (c, quote) {
+                (c, Some(open)) if c == open => quote = None,
+                ('\'' | '"', None) => quote = Some(c),
+                (' ', None) => words.push(String::new()),
+                (c, _) => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn every_command_in_the_documents_can_be_typed() {
+        let mut tried = 0;
+        for (document, text) in DOCS {
+            let whole = text.replace("\\\n", " ");
+            for line in whole.lines().map(str::trim) {
+                let line = line.trim_start_matches("- run: ").trim_start_matches("./");
+                let (program, rest) = line.split_once(' ').unwrap_or((line, ""));
+                if !["understudy", "understudy-new", "understudy-base"].contains(&program) {
+                    continue;
+                }
+                // What follows three blanks explains; what follows an arrow is the shell's.
+                let typed = rest
+                    .split("   ")
+                    .next()
+                    .unwrap()
+                    .split(" >")
+                    .next()
+                    .unwrap()
+                    .split(" ||")
+                    .next()
+                    .unwrap();
+                let typed = [vec![program.to_owned()], words(typed)].concat();
+                if let Err(error) = Cli::try_parse_from(&typed) {
+                    panic!("{document}: {line}\n{error}");
+                }
+                tried += 1;
+            }
+        }
+        assert!(tried > 20, "{tried}");
+    }
 }

@@ -8,7 +8,7 @@ use results::report::{compare_text, csv, junit, markdown};
 
 use crate::cli::{CompareArgs, CompareFormat};
 use crate::exit::{Failure, Outcome};
-use crate::result_file::{ResultFile, deliver, style};
+use crate::result_file::{Read, ResultFile, deliver, style};
 
 /// Compares, prints, and fails if a gate is exceeded beyond the noise.
 pub(crate) fn run(args: &CompareArgs) -> Result<Outcome, Failure> {
@@ -25,11 +25,16 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Outcome, Failure> {
 }
 
 fn comparisons(args: &CompareArgs) -> Result<Vec<Comparison>, Failure> {
-    let base = ResultFile::read(&args.base)?;
+    let base = Read::read(&args.base)?;
     match (&args.new, &args.between) {
         (Some(new), None) => {
-            let new = ResultFile::read(new)?;
-            compare::results(base.named(), new.named(), args.allow_unlike).map_err(Failure::unusable)
+            let new = Read::read(new)?;
+            let mut all = Vec::new();
+            for (base, new) in pairs(args, &base, &new)? {
+                let compared = compare::results(base.named(), new.named(), args.allow_unlike);
+                all.extend(compared.map_err(Failure::unusable)?);
+            }
+            Ok(all)
         }
         (None, Some(pair)) => {
             let names = strategies::split(pair).map_err(Failure::unusable)?;
@@ -38,12 +43,64 @@ fn comparisons(args: &CompareArgs) -> Result<Vec<Comparison>, Failure> {
                     "--between {pair}: takes two strategies, the base first; for example: --between eager,learner"
                 )));
             };
-            Ok(vec![compare::between(base.named(), from, to).map_err(Failure::unusable)?])
+            between(&base, from, to)
         }
         _ => Err(Failure::Unusable(anyhow!(
             "compare takes two results (compare BASE NEW), or one with two strategies (compare RESULT --between eager,learner)"
         ))),
     }
+}
+
+/// Two strategies of one result, or of each of a sweep's cells.
+fn between(base: &Read, from: &str, to: &str) -> Result<Vec<Comparison>, Failure> {
+    let mut all = Vec::new();
+    for file in base.results() {
+        let mut comparison = compare::between(file.named(), from, to).map_err(Failure::unusable)?;
+        if matches!(base, Read::Sweep(_)) {
+            comparison.new = format!("{} of {}", comparison.new, file.named().file);
+        }
+        all.push(comparison);
+    }
+    Ok(all)
+}
+
+/// Result with result, or cell with cell of two sweeps.
+fn pairs<'a>(
+    args: &CompareArgs,
+    base: &'a Read,
+    new: &'a Read,
+) -> Result<Vec<(&'a ResultFile, &'a ResultFile)>, Failure> {
+    let (base, new) = match (base, new) {
+        (Read::One(base), Read::One(new)) => return Ok(vec![(base, new)]),
+        (Read::Sweep(base), Read::Sweep(new)) => (base, new),
+        _ => {
+            return Err(Failure::Unusable(anyhow!(
+                "{} and {}: one is a sweep, the other a single result; name one of the sweep's cells",
+                args.base.display(),
+                args.new.as_ref().unwrap_or(&args.base).display()
+            )));
+        }
+    };
+    let lacks = |cells: &[(String, ResultFile)], others: &[(String, ResultFile)]| {
+        let missing =
+            others.iter().map(|(name, _)| name).filter(|name| !cells.iter().any(|(other, _)| other == *name));
+        missing.cloned().collect::<Vec<_>>()
+    };
+    let missing = [lacks(new, base), lacks(base, new)].concat();
+    if !missing.is_empty() && !args.allow_unlike {
+        return Err(Failure::Unusable(anyhow!(
+            "the sweeps are unlike: only one of them has {}; --allow-unlike compares the cells that both have",
+            missing.join(", ")
+        )));
+    }
+    let pairs: Vec<_> = base
+        .iter()
+        .filter_map(|(name, base)| Some((base, &new.iter().find(|(other, _)| other == name)?.1)))
+        .collect();
+    if pairs.is_empty() {
+        return Err(Failure::Unusable(anyhow!("the sweeps have no cell in common")));
+    }
+    Ok(pairs)
 }
 
 fn render(

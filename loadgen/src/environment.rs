@@ -1,7 +1,10 @@
 //! Where and with what a run is made, as results tell it. No user names, no paths, no variables of the environment.
+//!
+//! What the program was built from is found out when it is built (`build.rs`).
 
 use std::path::Path;
 
+use engine::config::EngineConfig;
 use results::environment::Environment;
 use sysinfo::{CpuRefreshKind, Disks, MemoryRefreshKind, RefreshKind, System};
 
@@ -18,6 +21,9 @@ pub fn environment(dir: &Path) -> Environment {
         system.as_ref().and_then(|system| system.cpus().first()).map(|cpu| cpu.brand().trim().to_owned());
     Environment {
         understudy: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: option_env!("UNDERSTUDY_COMMIT").map(str::to_owned),
+        dirty: option_env!("UNDERSTUDY_DIRTY").map(|dirty| dirty == "true"),
+        rustc: option_env!("UNDERSTUDY_RUSTC").map(str::to_owned),
         profile: if cfg!(debug_assertions) { "debug" } else { "release" }.to_owned(),
         os: System::long_os_version().unwrap_or_else(|_| std::env::consts::OS.to_owned()),
         kernel: System::kernel_version().ok(),
@@ -25,7 +31,8 @@ pub fn environment(dir: &Path) -> Environment {
         cores: process::cores(),
         memory_bytes: system.map_or(0, |system| system.total_memory()),
         filesystem: disk(dir).map(|disk| disk.kind),
-        ..Environment::default()
+        rocksdb: option_env!("UNDERSTUDY_ROCKSDB").map(str::to_owned),
+        rocksdb_options: EngineConfig::default().rocks.described(),
     }
 }
 

@@ -9,7 +9,7 @@
 //! | [`workload`] | a plan as the engine wants it: tasks, settings, sources |
 //! | [`run`] | trials in blocks, one application after the other |
 //! | [`record`] | an observer of the engine that keeps what results are made of |
-//! | [`output`] | the folder that results go to |
+//! | [`output`], [`sweep`] | the folder that results go to; a folder of such folders |
 //! | [`watch`], [`stop`] | who is told how a run is going; how it is stopped |
 //! | [`process`], [`environment`], [`wall`] | what the operating system says |
 
@@ -22,6 +22,7 @@ pub mod run;
 pub mod scenario;
 pub mod stop;
 pub mod strategies;
+pub mod sweep;
 pub mod wall;
 pub mod watch;
 pub mod workload;

@@ -1,14 +1,15 @@
 //! The folder that results go to: refused before anything starts if it can't be used, and never half written.
 //!
-//! Every file is written under another name and renamed when it is whole; `result.json` last, after each run, so that
-//! what was measured survives whatever happens to the runs that follow.
+//! Every file is written elsewhere and renamed when it is whole; `result.json` last, after each run, so that
+//! what was measured survives whatever happens to the runs that follow. Only `timeline.csv` grows run by run: lines of
+//! a run that `result.json` does not know are what a killed program has left.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use results::interval_log::{self, Clock};
-use results::schema::RunFile;
+use results::report::csv;
+use results::schema::{Run, RunFile};
 use results::timeline;
 use tempfile::TempDir;
 
@@ -20,6 +21,8 @@ use crate::strategies::file_name;
 pub const RESULT: &str = "result.json";
 /// The timelines of all runs.
 pub const TIMELINE: &str = "timeline.csv";
+/// The file that lists a sweep's cells.
+pub const SWEEP: &str = "sweep.json";
 /// What folders of state are called while a run needs them.
 const WORK_PREFIX: &str = ".understudy-";
 
@@ -28,7 +31,8 @@ const WORK_PREFIX: &str = ".understudy-";
 #[non_exhaustive]
 pub enum OutputError {
     /// It holds a result.
-    #[error("{dir} already holds a result ({file}); choose another folder with --out, or remove it")]
+    #[error("{dir} already holds a result ({file}); choose another folder with --out, or remove it{}",
+        if file == SWEEP { "; give the same --sweep to go on with it" } else { "" })]
     Taken {
         /// The folder.
         dir: PathBuf,
@@ -51,7 +55,6 @@ pub struct Output {
     dir: PathBuf,
     /// Folders that were made for it, outermost first.
     made: Vec<PathBuf>,
-    timeline: Vec<u8>,
     written: bool,
 }
 
@@ -63,20 +66,66 @@ impl Output {
     /// [`OutputError`]; nothing has been made then.
     pub fn prepare(dir: &Path) -> Result<Self, OutputError> {
         let unwritable = |source| OutputError::Unwritable { dir: dir.to_owned(), source };
-        if let Some(file) = existing_result(dir).map_err(unwritable)? {
+        if let Some(file) = results_in(dir).map_err(unwritable)?.into_iter().next() {
             return Err(OutputError::Taken { dir: dir.to_owned(), file });
         }
+        Self::open(dir).map_err(unwritable)
+    }
+
+    /// Goes on in a folder that holds some of its runs already: files of all others are taken away.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError`].
+    pub fn go_on(dir: &Path, kept: &[Run]) -> Result<Self, OutputError> {
+        let unwritable = |source| OutputError::Unwritable { dir: dir.to_owned(), source };
+        let mut output = Self::open(dir).map_err(unwritable)?;
+        let logs: Vec<String> = kept.iter().map(log_name).collect();
+        for file in results_in(dir).map_err(unwritable)? {
+            if is_log(&file) && !logs.contains(&file) || file == RESULT && kept.is_empty() {
+                fs::remove_file(dir.join(file)).map_err(unwritable)?;
+            }
+        }
+        output.keep_timelines(kept).map_err(unwritable)?;
+        output.written = !kept.is_empty();
+        Ok(output)
+    }
+
+    fn open(dir: &Path) -> io::Result<Self> {
         let mut made: Vec<PathBuf> = dir
             .ancestors()
             .take_while(|dir| !dir.as_os_str().is_empty() && !dir.exists())
             .map(Path::to_owned)
             .collect();
         made.reverse();
-        let output = Self { dir: dir.to_owned(), made, timeline: Vec::new(), written: false };
-        fs::create_dir_all(dir).map_err(unwritable)?;
+        let output = Self { dir: dir.to_owned(), made, written: false };
+        fs::create_dir_all(dir)?;
         // What a folder's permissions say is not the whole truth: a file does.
-        output.work_dir().and_then(TempDir::close).map_err(unwritable)?;
+        output.work_dir().and_then(TempDir::close)?;
         Ok(output)
+    }
+
+    /// Leaves the lines of these runs alone in `timeline.csv`.
+    fn keep_timelines(&self, kept: &[Run]) -> io::Result<()> {
+        let path = self.dir.join(TIMELINE);
+        let old = match File::open(&path) {
+            Ok(old) => BufReader::new(old),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        if kept.is_empty() {
+            return fs::remove_file(path);
+        }
+        let starts = kept.iter().map(line_start).collect::<io::Result<Vec<_>>>()?;
+        let mut new = tempfile::NamedTempFile::new_in(&self.dir)?;
+        for (number, line) in old.lines().enumerate() {
+            let line = line?;
+            if number == 0 || starts.iter().any(|start| line.starts_with(start)) {
+                writeln!(new, "{line}")?;
+            }
+        }
+        new.persist(path)?;
+        Ok(())
     }
 
     /// The folder.
@@ -100,21 +149,20 @@ impl Output {
     ///
     /// What the file system says.
     pub fn add(&mut self, finished: Finished, result: &mut RunFile) -> Result<(), Error> {
-        let Finished { run, latency, timeline: rows, origin } = finished;
+        let Finished { run, log, timeline: lines, restore_ceiling } = finished;
         self.written = true;
-        let log = format!("latency-{}-{}.hlog", file_name(&run.strategy), run.trial);
-        let name = format!("{}, trial {}, seed {}", run.strategy, run.trial, run.seed);
-        self.write(&log, |out| interval_log::write(out, &latency, Clock::Latency, &name, origin))?;
-
-        let csv = &mut self.timeline;
-        let heading = if csv.is_empty() { timeline::write_heading(csv) } else { Ok(()) };
-        heading
-            .and_then(|()| {
-                let id = (run.strategy.as_str(), run.trial, run.replica);
-                timeline::write_rows(csv, id, latency.window_us, &rows)
-            })
-            .map_err(Error::io(self.dir.join(TIMELINE)))?;
-        self.write(TIMELINE, |out| out.write_all(&self.timeline))?;
+        let name = self.dir.join(log_name(&run));
+        fs::rename(log, &name).map_err(Error::io(name))?;
+        let path = self.dir.join(TIMELINE);
+        let append = || {
+            let mut csv = OpenOptions::new().create(true).append(true).open(&path)?;
+            if csv.metadata()?.len() == 0 {
+                timeline::write_heading(&mut csv)?;
+            }
+            io::copy(&mut File::open(lines)?, &mut csv)
+        };
+        append().map_err(Error::io(&path))?;
+        result.restore_ceiling = restore_ceiling;
         result.runs.push(run);
         self.save(result)
     }
@@ -128,7 +176,13 @@ impl Output {
         self.write(RESULT, |out| out.write_all(result.to_json().as_bytes()))
     }
 
-    fn write(
+    /// The folder stays, whether or not a run is written into it.
+    pub(crate) fn keep(&mut self) {
+        self.written = true;
+    }
+
+    /// Writes a file whole.
+    pub(crate) fn write(
         &self,
         name: &str,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -162,18 +216,39 @@ impl Drop for Output {
     }
 }
 
-/// A file in the folder that belongs to a result.
-fn existing_result(dir: &Path) -> io::Result<Option<String>> {
+/// What a run's interval log is called.
+fn log_name(run: &Run) -> String {
+    let twin = if run.replica == 0 { "" } else { "-aa" };
+    format!("latency-{}-{}{twin}.hlog", file_name(&run.strategy), run.trial)
+}
+
+fn is_log(file: &str) -> bool {
+    file.starts_with("latency-") && file.ends_with(".hlog")
+}
+
+/// How each line of a run begins in `timeline.csv`.
+fn line_start(run: &Run) -> io::Result<String> {
+    let mut start = Vec::new();
+    csv::write_row(
+        &mut start,
+        [run.strategy.as_str(), &run.trial.to_string(), &run.replica.to_string(), ""],
+    )?;
+    Ok(String::from_utf8_lossy(start.trim_ascii_end()).into_owned())
+}
+
+/// The files in the folder that belong to a result or a sweep.
+fn results_in(dir: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
+    let mut found = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if name == RESULT || name == TIMELINE || (name.starts_with("latency-") && name.ends_with(".hlog")) {
-            return Ok(Some(name));
+        if [RESULT, TIMELINE, SWEEP].contains(&name.as_str()) || is_log(&name) {
+            found.push(name);
         }
     }
-    Ok(None)
+    Ok(found)
 }

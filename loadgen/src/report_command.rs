@@ -6,16 +6,18 @@ use results::sweep::sweeps;
 
 use crate::cli::{ReportArgs, ReportFormat};
 use crate::exit::{Failure, Outcome};
-use crate::result_file::{ResultFile, deliver, style};
+use crate::result_file::{Read, ResultFile, deliver, style};
 
 /// Reads every result and prints them in one format.
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
-    let files = args.results.iter().map(|path| ResultFile::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let results: Vec<&RunFile> = files.iter().map(ResultFile::result).collect();
+    let files = args.results.iter().map(|path| Read::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let results: Vec<&RunFile> = files.iter().flat_map(Read::results).map(ResultFile::result).collect();
     let text = match args.format {
         ReportFormat::Text => terminal(&results),
         ReportFormat::Markdown => {
-            results.iter().map(|result| markdown::run(result)).collect::<Vec<_>>().join("\n")
+            let mut parts: Vec<String> = results.iter().map(|result| markdown::run(result)).collect();
+            parts.push(sweep_table::markdown(&sweeps(&results)));
+            parts.join("\n")
         }
         ReportFormat::Csv => {
             let mut rows = Vec::new();

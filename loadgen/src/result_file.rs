@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-use loadgen::output::RESULT;
+use anyhow::{Context, anyhow};
+use loadgen::output::{RESULT, SWEEP};
 use results::compare::Named;
+use results::read;
 use results::report::text::Style;
 use results::schema::RunFile;
 
@@ -16,6 +17,49 @@ use crate::exit::{self, Failure};
 pub(crate) struct ResultFile {
     name: String,
     result: RunFile,
+}
+
+/// What a RESULT on the command line stands for.
+#[derive(Debug)]
+pub(crate) enum Read {
+    /// One result.
+    One(ResultFile),
+    /// A sweep: its cells by the name of their folder, as far as they have been run.
+    Sweep(Vec<(String, ResultFile)>),
+}
+
+impl Read {
+    /// Reads a `result.json`, a `sweep.json` with all of its cells, or what a folder holds of these.
+    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+        let index = if path.is_dir() { path.join(SWEEP) } else { path.to_owned() };
+        if !index.ends_with(SWEEP) || !index.is_file() {
+            return Ok(Self::One(ResultFile::read(path)?));
+        }
+        let name = index.display().to_string();
+        let content = fs::read(&index).with_context(|| name.clone()).map_err(Failure::Unusable)?;
+        let sweep = read::read_sweep(&name, &content).map_err(Failure::unusable)?;
+        let folder = index.parent().unwrap_or(Path::new(""));
+        let mut cells = Vec::new();
+        for cell in sweep.cells {
+            let file = folder.join(&cell.folder).join(RESULT);
+            // A sweep that was stopped has not got to all of its cells.
+            if file.exists() {
+                cells.push((cell.folder, ResultFile::read(&file)?));
+            }
+        }
+        if cells.is_empty() {
+            return Err(Failure::Unusable(anyhow!("{name}: none of the sweep's cells has been run")));
+        }
+        Ok(Self::Sweep(cells))
+    }
+
+    /// Its results, one or many.
+    pub(crate) fn results(&self) -> Vec<&ResultFile> {
+        match self {
+            Self::One(file) => vec![file],
+            Self::Sweep(cells) => cells.iter().map(|(_, file)| file).collect(),
+        }
+    }
 }
 
 impl ResultFile {

@@ -8,8 +8,9 @@
 use std::io::{self, Write};
 use std::time::SystemTime;
 
+use hdrhistogram::serialization::V2DeflateSerializer;
 use results::histogram::Percentiles;
-use results::interval_log::{self, Clock};
+use results::interval_log::{Beginning, Clock, IntervalLog};
 use results::latency::Recorder;
 use results::phase::Phase;
 
@@ -29,9 +30,13 @@ fn main() -> io::Result<()> {
         next_us = poll_us;
     }
     drop(worker);
+    let closed = recorder.close(i64::MAX);
     let record = recorder.finish();
     let Percentiles { count, p50, p99, p999, max, .. } = Percentiles::of(&record.measured().latency);
     let mut out = io::stdout().lock();
     writeln!(out, "#[{count} records: p50 {p50} ms, p99 {p99} ms, p99.9 {p999} ms, max {max} ms]")?;
-    interval_log::write(&mut out, &record, Clock::Latency, "a stall of 2 s", SystemTime::UNIX_EPOCH)
+    let mut serializer = V2DeflateSerializer::new();
+    let beginning = Beginning { interval: 0, clock_zero: SystemTime::UNIX_EPOCH };
+    let mut log = IntervalLog::begin(&mut out, &mut serializer, Clock::Latency, "a stall of 2 s", beginning)?;
+    closed.iter().try_for_each(|interval| log.write(interval))
 }

@@ -256,7 +256,10 @@ fn notes(base: Side<'_>, new: Side<'_>, pairs: usize, twins: usize) -> Vec<Strin
         notes.push(format!("{} trials without a finished counterpart are left out", most - pairs));
     }
     if twins == 0 {
-        notes.push("no A/A pairs: the noise floor is unknown".to_owned());
+        notes.push(
+            "no A/A pairs: the noise floor is unknown (`run` makes some from 5 trials on, or with --aa)"
+                .to_owned(),
+        );
     }
     if !(base.0.result.paired && new.0.result.paired) {
         notes.push(

@@ -3,7 +3,6 @@
 //! All have the same resolution, so any two can be added bucket by bucket. They start with room for 100 ms and grow
 //! with the values they meet, because most of the thousands that a run keeps never see more.
 
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2Serializer};
 use hdrhistogram::{Counter, Histogram};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,39 +36,6 @@ pub fn record<T: Counter>(histogram: &mut Histogram<T>, us: u64, times: T) {
 pub fn merge<T: Counter>(into: &mut Histogram<u64>, from: &Histogram<T>) {
     for bucket in from.iter_recorded() {
         record(into, bucket.value_iterated_to(), bucket.count_since_last_iteration());
-    }
-}
-
-/// A histogram as bytes in HdrHistogram's V2 encoding: some hundred bytes instead of the 64 kB and more of a live one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded(Vec<u8>);
-
-impl Encoded {
-    /// Encodes with a serializer that is kept between calls, because it keeps its buffer.
-    ///
-    /// # Panics
-    /// Never for histograms of the one shape: encoding fails only for counts or sizes beyond `usize`.
-    #[must_use]
-    pub fn new(histogram: &Histogram<u64>, serializer: &mut V2Serializer) -> Self {
-        let mut bytes = Vec::new();
-        serializer.serialize(histogram, &mut bytes).expect("a histogram of the one shape fits in memory");
-        bytes.shrink_to_fit();
-        Encoded(bytes)
-    }
-
-    /// Bytes that it takes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The histogram again.
-    ///
-    /// # Panics
-    /// Never: the bytes come from [`Encoded::new`] alone.
-    #[must_use]
-    pub fn decode(&self) -> Histogram<u64> {
-        Deserializer::new().deserialize(&mut self.0.as_slice()).expect("bytes written by this type decode")
     }
 }
 

@@ -2,8 +2,9 @@
 //!
 //! A worker owns a [`Writer`]. It records into histograms of its own and hands them over when the interval or the
 //! phase changes, so a record costs two bucket increments (its interval's and its task's), a turn one uncontended
-//! lock. Intervals that lie some hundred milliseconds back are kept encoded: some 2 kB each, 70 MB an hour, where live
-//! histograms would take gigabytes.
+//! lock. Whoever directs the run takes the intervals out that lie some hundred milliseconds back ([`Recorder::close`])
+//! and writes them down. What stays is of one size however long the run: sums by phase and task, the stretches in
+//! which service was late, and a few open intervals.
 //!
 //! ```
 //! use results::histogram::Percentiles;
@@ -16,6 +17,8 @@
 //! // Two records that were meant to arrive at 0 and 1.5 ms, served at 2 ms in a turn of 0.1 ms.
 //! worker.record_turn(0, 2_000, 100, [0, 1_500]);
 //! drop(worker);
+//! let closed = recorder.close(i64::MAX);
+//! assert_eq!((closed[0].index, closed[0].phase), (0, Phase::Steady));
 //! let latency = Percentiles::of(&recorder.finish().measured().latency);
 //! assert_eq!((latency.count, latency.p50, latency.max), (2, 0.5, 2.0));
 //! ```
@@ -28,16 +31,18 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::V2Serializer;
+use serde::{Deserialize, Serialize};
 
-use crate::histogram::{self, Encoded, Percentiles};
+use crate::histogram::{self, Percentiles, ms};
 use crate::phase::Phase;
+use crate::stretches::Stretches;
+use crate::warm_up::Settling;
 
 /// Length of an interval in microseconds.
 pub const INTERVAL_US: i64 = 100_000;
 
-/// Intervals behind the newest one that stay unencoded, because workers hand theirs over a little late.
-const OPEN_INTERVALS: i64 = 4;
+/// Intervals behind the current one that should stay open, because workers hand theirs over a little late.
+pub const OPEN_INTERVALS: i64 = 4;
 
 /// The interval that a time lies in; interval 0 starts at the end of the warm-up.
 #[must_use]
@@ -124,21 +129,11 @@ pub struct Recorder {
 #[derive(Debug, Default)]
 struct Intervals {
     open: BTreeMap<(i64, Phase), Pair>,
-    closed: BTreeMap<(i64, Phase), IntervalRecord>,
     totals: BTreeMap<Phase, Pair>,
     counts: Counts,
-    newest: Option<i64>,
-    serializer: Serializer,
-}
-
-/// HdrHistogram's serializer has no `Debug`.
-#[derive(Default)]
-struct Serializer(V2Serializer);
-
-impl std::fmt::Debug for Serializer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Serializer")
-    }
+    late: Stretches,
+    settling: Settling,
+    last: Option<i64>,
 }
 
 impl Recorder {
@@ -197,20 +192,40 @@ impl Recorder {
         Percentiles::of(&sum)
     }
 
-    /// Everything that has been handed over. Complete once every [`Writer`] has been dropped.
+    /// Takes out every interval before `end`, in order. A worker that hands over later than that has its part come out
+    /// as another entry of the same interval.
+    pub fn close(&self, end: i64) -> Vec<Closed> {
+        let window_from = interval_of(self.window_from_us.load(Ordering::Relaxed));
+        let mut intervals = lock(&self.intervals);
+        let mut closed = Vec::new();
+        while let Some(entry) = intervals.open.first_entry()
+            && entry.key().0 < end
+        {
+            let ((index, phase), pair) = entry.remove_entry();
+            closed.push(Closed { index, phase, pair });
+        }
+        for summary in summaries(&closed) {
+            intervals.judge(&summary, self.slo_us, window_from);
+        }
+        closed
+    }
+
+    /// What is left of everything that has been handed over. Complete once every [`Writer`] has been dropped.
     #[must_use]
     pub fn finish(&self) -> LatencyRecord {
-        let mut intervals = lock(&self.intervals);
-        intervals.close_until(i64::MAX);
+        self.close(i64::MAX);
+        let intervals = lock(&self.intervals);
         let window_from = self.window_from_us.load(Ordering::Relaxed);
         LatencyRecord {
             slo_us: self.slo_us,
             window_us: (window_from != i64::MAX)
                 .then(|| (window_from, self.window_to_us.load(Ordering::Relaxed))),
-            intervals: intervals.closed.values().cloned().collect(),
             totals: intervals.totals.clone(),
             tasks: self.tasks.iter().map(|task| lock(task).as_deref().cloned().unwrap_or_default()).collect(),
             counts: intervals.counts,
+            late: intervals.late.clone(),
+            settling: intervals.settling.clone(),
+            last_interval: intervals.last,
         }
     }
 }
@@ -220,23 +235,18 @@ impl Intervals {
         self.totals.entry(key.1).or_default().add(pair);
         self.counts.window_records += counts.window_records;
         self.counts.window_late += counts.window_late;
-        // A worker that stood still hands its last interval over late: that interval is opened once more.
-        let reopened = self.closed.remove(&key).map(|closed| closed.decode());
-        self.open.entry(key).or_insert_with(|| reopened.unwrap_or_default()).add(pair);
-        let newest = self.newest.map_or(key.0, |newest| newest.max(key.0));
-        self.newest = Some(newest);
-        self.close_until(newest - OPEN_INTERVALS);
+        self.open.entry(key).or_default().add(pair);
     }
 
-    /// Encodes every open interval before `end`.
-    fn close_until(&mut self, end: i64) {
-        while let Some(entry) = self.open.first_entry()
-            && entry.key().0 < end
-        {
-            let ((index, phase), pair) = entry.remove_entry();
-            let record = IntervalRecord::encode(index, phase, &pair, &mut self.serializer.0);
-            self.closed.insert((index, phase), record);
+    /// Keeps of a closed interval what metrics need.
+    fn judge(&mut self, interval: &IntervalSummary, slo_us: u64, window_from: i64) {
+        if interval.latency_ms.p99 > ms(slo_us) {
+            self.late.add(interval.index, interval.index);
         }
+        if (0..window_from).contains(&interval.index) {
+            self.settling.add(interval);
+        }
+        self.last = self.last.max(Some(interval.index));
     }
 }
 
@@ -295,7 +305,14 @@ impl Writer {
         }
     }
 
-    /// Hands over what has been recorded since the last interval; an idle worker calls it so that nothing waits.
+    /// Hands over what belongs to an interval before `end`, for a worker that may be idle.
+    pub fn flush_before(&mut self, end: i64) {
+        if self.current.0 < end {
+            self.flush();
+        }
+    }
+
+    /// Hands over what has been recorded since the last interval.
     pub fn flush(&mut self) {
         if !self.pair.latency.is_empty() {
             lock(&self.recorder.intervals).add(self.current, &self.pair, self.counts);
@@ -319,14 +336,18 @@ pub struct LatencyRecord {
     pub slo_us: u64,
     /// The window by intended arrival, start included, end excluded; none if the script did nothing.
     pub window_us: Option<(i64, i64)>,
-    /// One entry per interval and phase, by interval, then phase.
-    pub intervals: Vec<IntervalRecord>,
     /// Sums over the intervals, per phase.
     pub totals: BTreeMap<Phase, Pair>,
     /// Per task, in the order of the recorder's task numbers.
     pub tasks: Vec<TaskLatency>,
     /// Counts over the window.
     pub counts: Counts,
+    /// The intervals whose 99th percentile was over the SLO.
+    pub late: Stretches,
+    /// What the rule of the warm-up judges.
+    pub settling: Settling,
+    /// The last interval in which a record was served.
+    pub last_interval: Option<i64>,
 }
 
 impl LatencyRecord {
@@ -339,82 +360,41 @@ impl LatencyRecord {
         }
         sum
     }
-
-    /// Memory that the intervals' histograms take, in bytes.
-    #[must_use]
-    pub fn encoded_bytes(&self) -> usize {
-        self.intervals.iter().map(|interval| interval.latency.size() + interval.service.size()).sum()
-    }
-
-    /// The figures of each 100 ms interval in which a record was served, phases added up.
-    #[must_use]
-    pub fn per_interval(&self) -> Vec<IntervalSummary> {
-        self.intervals
-            .chunk_by(|a, b| a.index == b.index)
-            .map(|parts| match parts {
-                [only] => only.summary(),
-                parts => {
-                    let mut sum = Pair::default();
-                    parts.iter().for_each(|part| sum.add(&part.decode()));
-                    // The phase that served most speaks for the interval.
-                    let phase = parts.iter().max_by_key(|part| part.latency_ms.count).map(|part| part.phase);
-                    IntervalSummary {
-                        index: parts[0].index,
-                        phase: phase.unwrap_or_default(),
-                        latency_ms: Percentiles::of(&sum.latency),
-                        service_ms: Percentiles::of(&sum.service),
-                    }
-                }
-            })
-            .collect()
-    }
 }
 
-/// One interval of one phase.
+/// One interval of one phase, complete but for what is handed over late.
 #[derive(Clone, Debug, PartialEq)]
-pub struct IntervalRecord {
+pub struct Closed {
     /// Which interval: it starts at `index` × 100 ms.
     pub index: i64,
     /// Its phase.
     pub phase: Phase,
-    /// Latency figures.
-    pub latency_ms: Percentiles,
-    /// Service-time figures.
-    pub service_ms: Percentiles,
-    latency: Encoded,
-    service: Encoded,
+    /// Its histograms.
+    pub pair: Pair,
 }
 
-impl IntervalRecord {
-    fn encode(index: i64, phase: Phase, pair: &Pair, serializer: &mut V2Serializer) -> Self {
-        IntervalRecord {
-            index,
-            phase,
-            latency_ms: Percentiles::of(&pair.latency),
-            service_ms: Percentiles::of(&pair.service),
-            latency: Encoded::new(&pair.latency, serializer),
-            service: Encoded::new(&pair.service, serializer),
-        }
-    }
-
-    /// Its histograms.
-    #[must_use]
-    pub fn decode(&self) -> Pair {
-        Pair { latency: self.latency.decode(), service: self.service.decode() }
-    }
-
-    fn summary(&self) -> IntervalSummary {
-        IntervalSummary {
-            index: self.index,
-            phase: self.phase,
-            latency_ms: self.latency_ms,
-            service_ms: self.service_ms,
-        }
-    }
+/// The figures of each interval, phases added up. The entries of an interval follow one another.
+#[must_use]
+pub fn summaries(closed: &[Closed]) -> Vec<IntervalSummary> {
+    closed
+        .chunk_by(|a, b| a.index == b.index)
+        .map(|parts| {
+            let mut sum = Pair::default();
+            parts.iter().for_each(|part| sum.add(&part.pair));
+            // The phase that served most speaks for the interval.
+            let phase = parts.iter().max_by_key(|part| part.pair.latency.len()).map(|part| part.phase);
+            IntervalSummary {
+                index: parts[0].index,
+                phase: phase.unwrap_or_default(),
+                latency_ms: Percentiles::of(&sum.latency),
+                service_ms: Percentiles::of(&sum.service),
+            }
+        })
+        .collect()
 }
 
 /// The figures of one 100 ms interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalSummary {
     /// Which interval: it starts at `index` × 100 ms.
     pub index: i64,

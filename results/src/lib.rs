@@ -22,7 +22,9 @@
 //! | [`compare`] | two sides, figure by figure |
 //! | [`gate`] | limits that a comparison has to keep |
 //! | [`claim`] | what a scenario says must hold, judged |
+//! | [`stretches`] | sets of whole numbers that come in long stretches |
 //! | [`sweep`] | what the settings that differ between results do |
+//! | [`sweep_file`] | the shape of `sweep.json`, the list of a sweep's cells |
 //! | [`report`] | the same runs for a terminal, a document, a spreadsheet, a CI server |
 
 pub mod assemble;
@@ -44,6 +46,8 @@ pub mod read;
 pub mod report;
 pub mod schema;
 pub mod stats;
+pub mod stretches;
 pub mod sweep;
+pub mod sweep_file;
 pub mod timeline;
 pub mod warm_up;

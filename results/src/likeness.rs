@@ -40,6 +40,14 @@ pub fn differences(base: &RunFile, new: &RunFile) -> Vec<Difference> {
     found
 }
 
+/// Every leaf in which two values differ, by its path under `place`.
+#[must_use]
+pub fn between(place: &str, base: &Value, new: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    walk(place, base, new, &mut found);
+    found
+}
+
 /// Descends into objects of both sides and notes the leaves that differ.
 fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Difference>) {
     if let (Value::Object(base), Value::Object(new)) = (base, new) {
@@ -49,7 +57,8 @@ fn walk(place: &str, base: &Value, new: &Value, found: &mut Vec<Difference>) {
         keys.dedup();
         for key in keys {
             let (base, new) = (base.get(key).unwrap_or(&absent), new.get(key).unwrap_or(&absent));
-            walk(&format!("{place}.{key}"), base, new, found);
+            let place = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+            walk(&place, base, new, found);
         }
     } else if base != new {
         let show = |value: &Value| if value.is_null() { "nothing".to_owned() } else { value.to_string() };

@@ -32,6 +32,9 @@ pub struct RunFile {
     pub started: String,
     /// The scenario with every setting that was in force.
     pub scenario: serde_json::Map<String, serde_json::Value>,
+    /// The swept keys with the values they have here; absent where nothing was swept.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub sweep: serde_json::Map<String, serde_json::Value>,
     /// Where and with what it was made.
     pub environment: Environment,
     /// Whether all strategies met the same timed membership events; false if an event waited for a condition.

@@ -47,14 +47,20 @@ pub const FIGURES: [&str; 6] = [
 ];
 
 /// One sweep per scenario key that differs between the results, in the order of the keys; none if they are alike.
-/// Results that are alike in all keys are shown as rows of the same values.
+/// Where all results say what was swept, only that counts: a profile changes other keys with itself. Results that are
+/// alike in all keys are shown as rows of the same values.
 #[must_use]
 pub fn sweeps(results: &[&RunFile]) -> Vec<Sweep> {
+    let swept = results.iter().all(|result| !result.sweep.is_empty());
     let settings: Vec<BTreeMap<String, Value>> = results
         .iter()
         .map(|result| {
             let mut leaves = BTreeMap::new();
-            leaf_values("", &Value::Object(result.scenario.clone()), &mut leaves);
+            if swept {
+                leaves.extend(result.sweep.clone());
+            } else {
+                leaf_values("", &Value::Object(result.scenario.clone()), &mut leaves);
+            }
             leaves
         })
         .collect();

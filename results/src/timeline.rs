@@ -1,16 +1,18 @@
 //! The timeline of a run: one row per 100 ms, and its CSV.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Event, What};
-use crate::latency::{INTERVAL_US, IntervalSummary, LatencyRecord, interval_of};
+use crate::latency::{INTERVAL_US, IntervalSummary, interval_of};
 use crate::pause::Pause;
 use crate::phase::Phase;
 use crate::report::csv;
 
 /// What the program saw of the process and its stores at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// When, in microseconds since the end of the warm-up.
     pub at_us: i64,
@@ -49,72 +51,162 @@ pub struct Row {
     pub sample: Option<Sample>,
 }
 
+/// What becomes known of an interval while the run goes on, to be put on the time axis when it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Entry {
+    /// Latencies of an interval.
+    #[serde(rename = "l")]
+    Served(IntervalSummary),
+    /// A look at the process and its stores.
+    #[serde(rename = "s")]
+    Sample(Sample),
+    /// Replay that was reported in an interval.
+    #[serde(rename = "r")]
+    Replayed {
+        /// Which interval.
+        index: i64,
+        /// Changelog records.
+        records: u64,
+        /// Their bytes.
+        bytes: u64,
+    },
+}
+
+impl Entry {
+    /// The interval that it belongs to.
+    #[must_use]
+    pub fn index(&self) -> i64 {
+        match self {
+            Entry::Served(summary) => summary.index,
+            Entry::Sample(sample) => interval_of(sample.at_us),
+            Entry::Replayed { index, .. } => *index,
+        }
+    }
+}
+
 /// What lies further back than an hour before the warm-up's end is left out: nobody warms up that long, but a clock
 /// that was not set yet can say so.
 const EARLIEST: i64 = -36_000;
 
-/// Puts latencies, pauses, events and samples on one time axis, from the first interval that has something to the
-/// last.
-#[must_use]
-pub fn rows(events: &[Event], latency: &LatencyRecord, pauses: &[Pause], samples: &[Sample]) -> Vec<Row> {
-    let served: BTreeMap<i64, IntervalSummary> =
-        latency.per_interval().into_iter().map(|interval| (interval.index, interval)).collect();
-    let sampled: BTreeMap<i64, Sample> =
-        samples.iter().map(|sample| (interval_of(sample.at_us), *sample)).collect();
-    let ends = [served.keys().next(), served.keys().last(), sampled.keys().next(), sampled.keys().last()];
-    let known = ends.iter().flatten().copied().copied();
-    let (Some(first), Some(last)) = (known.clone().min(), known.max()) else { return Vec::new() };
-    let mut rows: Vec<Row> = Vec::new();
-    let mut phase = Phase::WarmUp;
-    let first = first.max(EARLIEST);
-    for index in first..=last {
-        let served = served.get(&index).copied();
-        phase = served.map_or(phase, |served| served.phase);
-        rows.push(Row { index, phase, served, sample: sampled.get(&index).copied(), ..Row::default() });
-    }
-    add_pauses(&mut rows, first, pauses);
-    add_events(&mut rows, first, events);
-    rows
+/// Entries are nearly in order: one that comes this many intervals behind another is left out.
+const HELD: i64 = 100;
+
+/// Puts entries, pauses and events on one time axis, a row for each interval from the first that has something to the
+/// last. Only the rows that may still change are held, so that a run may be as long as it likes.
+#[derive(Debug)]
+pub struct Timeline<'a> {
+    pauses: &'a [Pause],
+    events: std::slice::Iter<'a, Event>,
+    held: BTreeMap<i64, Row>,
+    /// The next row to be given out, once the first is known.
+    next: Option<i64>,
+    phase: Phase,
+    learners: BTreeSet<(&'a str, &'a str)>,
+    generation: u64,
 }
 
-fn add_pauses(rows: &mut [Row], first: i64, pauses: &[Pause]) {
-    for pause in pauses {
-        for index in interval_of(pause.start_us)..=interval_of(pause.end_us) {
-            let Some(row) = usize::try_from(index - first).ok().and_then(|at| rows.get_mut(at)) else {
-                continue;
-            };
-            let from_us = pause.start_us.max(index * INTERVAL_US);
-            let to_us = pause.end_us.min((index + 1) * INTERVAL_US);
-            row.tasks_paused += (to_us - from_us) as f64 / INTERVAL_US as f64;
+impl<'a> Timeline<'a> {
+    /// An empty one. Events and pauses are in the order of their times.
+    #[must_use]
+    pub fn new(events: &'a [Event], pauses: &'a [Pause]) -> Self {
+        Self {
+            pauses,
+            events: events.iter(),
+            held: BTreeMap::new(),
+            next: None,
+            phase: Phase::WarmUp,
+            learners: BTreeSet::new(),
+            generation: 0,
         }
     }
-}
 
-fn add_events(rows: &mut [Row], first: i64, events: &[Event]) {
-    let mut learners: BTreeMap<(&str, &str), ()> = BTreeMap::new();
-    let mut generation = 0;
-    let mut events = events.iter().peekable();
-    for (index, row) in (first..).zip(rows) {
-        while let Some(event) = events.next_if(|event| interval_of(event.at_us) <= index) {
-            match &event.what {
-                What::LearnerStarted { task, member, .. } => {
-                    learners.insert((task, member), ());
-                }
-                What::LearnerDropped { task, member, .. } | What::TaskPolled { task, member, .. } => {
-                    learners.remove(&(task.as_str(), member.as_str()));
-                }
-                What::MemberGone { member, .. } => learners.retain(|(_, learner), ()| learner != member),
-                What::GenerationCompleted { generation: completed, .. } => generation = *completed,
-                What::Replayed { records, bytes, .. } if interval_of(event.at_us) == index => {
-                    row.restore_records += records;
-                    row.restore_bytes += bytes;
-                }
-                _ => {}
+    /// Takes an entry in and gives out the rows that can't change any more.
+    pub fn add(&mut self, entry: &Entry) -> Vec<Row> {
+        let index = entry.index();
+        if index < self.next.unwrap_or(EARLIEST) {
+            return Vec::new();
+        }
+        let row = self.held.entry(index).or_insert(Row { index, ..Row::default() });
+        match entry {
+            Entry::Served(summary) => row.served = Some(merged(row.served, *summary)),
+            Entry::Sample(sample) => row.sample = Some(*sample),
+            Entry::Replayed { records, bytes, .. } => {
+                row.restore_records += records;
+                row.restore_bytes += bytes;
             }
         }
-        row.learners = u32::try_from(learners.len()).unwrap_or(u32::MAX);
-        row.generation = generation;
+        let newest = self.held.last_key_value().map_or(index, |(newest, _)| *newest);
+        self.give_out(newest - HELD)
     }
+
+    /// Gives out what is left.
+    pub fn finish(mut self) -> Vec<Row> {
+        self.give_out(i64::MAX)
+    }
+
+    /// Rows before `end`, those without an entry included.
+    fn give_out(&mut self, end: i64) -> Vec<Row> {
+        let mut rows = Vec::new();
+        while let Some((&held, _)) = self.held.first_key_value()
+            && held < end
+        {
+            for index in self.next.unwrap_or(held)..=held {
+                let row = self.held.remove(&index).unwrap_or(Row { index, ..Row::default() });
+                rows.push(self.complete(row));
+            }
+            self.next = Some(held + 1);
+        }
+        rows
+    }
+
+    fn complete(&mut self, mut row: Row) -> Row {
+        self.phase = row.served.map_or(self.phase, |served| served.phase);
+        row.phase = self.phase;
+        row.tasks_paused = self.paused(row.index);
+        while let Some(event) = self.events.as_slice().first()
+            && interval_of(event.at_us) <= row.index
+        {
+            self.events.next();
+            self.follow(&event.what);
+        }
+        row.learners = u32::try_from(self.learners.len()).unwrap_or(u32::MAX);
+        row.generation = self.generation;
+        row
+    }
+
+    /// Tasks paused in an interval, on average.
+    fn paused(&self, index: i64) -> f64 {
+        let (from_us, to_us) = (index * INTERVAL_US, (index + 1) * INTERVAL_US);
+        let within =
+            |pause: &Pause| pause.end_us.min(to_us).saturating_sub(pause.start_us.max(from_us)).max(0);
+        self.pauses.iter().map(within).sum::<i64>() as f64 / INTERVAL_US as f64
+    }
+
+    fn follow(&mut self, what: &'a What) {
+        match what {
+            What::LearnerStarted { task, member, .. } => {
+                self.learners.insert((task, member));
+            }
+            What::LearnerDropped { task, member, .. } | What::TaskPolled { task, member, .. } => {
+                self.learners.remove(&(task.as_str(), member.as_str()));
+            }
+            What::MemberGone { member, .. } => self.learners.retain(|(_, learner)| learner != member),
+            What::GenerationCompleted { generation, .. } => self.generation = *generation,
+            _ => {}
+        }
+    }
+}
+
+/// Two parts of one interval: a worker handed over late. Their percentiles can't be added; the larger part's stand.
+fn merged(first: Option<IntervalSummary>, second: IntervalSummary) -> IntervalSummary {
+    let Some(first) = first else { return second };
+    let larger = if second.latency_ms.count > first.latency_ms.count { second } else { first };
+    let mut merged = larger;
+    merged.latency_ms.count = first.latency_ms.count + second.latency_ms.count;
+    merged.latency_ms.max = first.latency_ms.max.max(second.latency_ms.max);
+    merged.service_ms.count = first.service_ms.count + second.service_ms.count;
+    merged.service_ms.max = first.service_ms.max.max(second.service_ms.max);
+    merged
 }
 
 const COLUMNS: [&str; 21] = [

@@ -5,6 +5,7 @@ use assignor::{MemberId, TaskId};
 use crate::clock::{Clock as _, Time};
 use crate::instance::{InstanceHandle, Shared};
 use crate::position::Generation;
+use crate::store::Pressure;
 
 /// A copy that is catching up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,8 @@ pub struct Status {
     pub backlog: u64,
     /// Learners, standbys aside, and restoring actives.
     pub replays: Vec<ReplayStatus>,
+    /// How far writing lags behind in all open copies.
+    pub pressure: Pressure,
 }
 
 pub(super) fn take<'a>(shared: &Shared, instances: impl Iterator<Item = &'a InstanceHandle>) -> Status {
@@ -58,10 +61,12 @@ pub(super) fn take<'a>(shared: &Shared, instances: impl Iterator<Item = &'a Inst
             .map(|(task, at_offset)| shared.sources.due(task, at).saturating_sub(at_offset))
             .sum(),
         replays: Vec::new(),
+        pressure: Pressure::default(),
     };
     for instance in instances.filter(|instance| !instance.ended()) {
         status.members += instance.members.len();
         status.replays.extend(instance.replays());
+        status.pressure += instance.stores.pressure();
     }
     status
 }

@@ -114,6 +114,7 @@ pub(crate) struct InstanceHandle {
     pub(crate) copies: Arc<Copies>,
     /// Nothing ever comes; disconnected when all its threads have ended and its directory is free.
     pub(crate) done: Receiver<()>,
+    pub(crate) stores: Arc<dyn StoreDirectory>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -190,7 +191,7 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
         instance: id.clone(),
         shared: shared.clone(),
         copies: copies.clone(),
-        stores,
+        stores: stores.clone(),
         wake,
         reports: sender.clone(),
         crashed: crashed.clone(),
@@ -250,7 +251,7 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
         outcome
     });
     let members = members.into_iter().map(|(member, _)| member).collect();
-    InstanceHandle { members, sender, crashed, copies, done, thread: Some(thread) }
+    InstanceHandle { members, sender, crashed, copies, stores, done, thread: Some(thread) }
 }
 
 /// Wakes a restorer. One that has been woken already looks at everything anyway.

@@ -153,6 +153,22 @@ enum Form {
     Memory(Vec<(Vec<u8>, Option<Vec<u8>>)>),
 }
 
+/// How far a database's writing lags behind: what a burst of writes, a restore for example, leaves to be paid later.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pressure {
+    /// Copies whose writes are being stopped or slowed down.
+    pub stalled: u32,
+    /// Bytes that are yet to be compacted, as the databases estimate it.
+    pub debt_bytes: u64,
+}
+
+impl std::ops::AddAssign for Pressure {
+    fn add_assign(&mut self, other: Self) {
+        self.stalled += other.stalled;
+        self.debt_bytes += other.debt_bytes;
+    }
+}
+
 /// The copies of one instance.
 pub trait StoreDirectory: fmt::Debug + Send + Sync {
     /// Opens the task's copy, made empty if it does not exist. One copy is open at most once.
@@ -168,6 +184,11 @@ pub trait StoreDirectory: fmt::Debug + Send + Sync {
     ///
     /// What the file system says.
     fn discard(&self, task: &TaskId) -> Result<(), StoreError>;
+
+    /// How far writing lags behind in the copies that are open. It costs their users nothing.
+    fn pressure(&self) -> Pressure {
+        Pressure::default()
+    }
 
     /// The tasks that have a copy on disk, open ones included.
     ///

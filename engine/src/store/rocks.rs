@@ -6,6 +6,7 @@
 //! the writes up to some checkpoint. An ingest overlaps the memtable in the checkpoint's key at least, so that
 //! RocksDB flushes what came before it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assignor::TaskId;
+use parking_lot::Mutex;
+use rocksdb::properties::{ACTUAL_DELAYED_WRITE_RATE, ESTIMATE_PENDING_COMPACTION_BYTES, IS_WRITE_STOPPED};
 use rocksdb::{
     BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DB, IngestExternalFileOptions,
     LogLevel, Options, ReadOptions, SstFileWriter, WaitForCompactOptions, WriteBatch, WriteBufferManager,
@@ -21,12 +24,16 @@ use rocksdb::{
 };
 
 use super::held::hold;
-use super::{Checkpoint, Form, Part, PartWriter, ReadState, SortedEntries, Store, StoreDirectory, Updates};
+use super::{
+    Checkpoint, Form, Part, PartWriter, Pressure, ReadState, SortedEntries, Store, StoreDirectory, Updates,
+};
 use crate::error::StoreError;
 use crate::folder::{folder_of, task_of};
 
 /// Where the checkpoint lives: reserved, and after every other key.
 const CHECKPOINT_KEY: &[u8] = b"\xff__checkpoint";
+/// Under which name the memory shared by an instance's copies is told.
+const SHARED_MEMORY: &str = "shared_memory";
 /// What files are called that wait to be ingested.
 const PART: &str = "part";
 
@@ -76,6 +83,34 @@ impl RocksOptions {
         self.database(&cache, &budget).map(drop).map_err(|error| error.to_string())
     }
 
+    /// What differs from RocksDB's defaults, under RocksDB's own names, for a record of what was measured.
+    #[must_use]
+    pub fn described(&self) -> BTreeMap<String, String> {
+        let options: [(&str, String); 10] = [
+            ("allow_concurrent_memtable_write", "false".into()),
+            ("avoid_flush_during_shutdown", "true".into()),
+            ("block_size", self.block_bytes.to_string()),
+            ("compression", "kNoCompression".into()),
+            ("format_version", "5".into()),
+            ("level_compaction_dynamic_level_bytes", "true".into()),
+            ("max_background_jobs", self.background_jobs.to_string()),
+            ("max_write_buffer_number", "3".into()),
+            ("write_buffer_size", self.write_buffer_bytes.to_string()),
+            // Not RocksDB's option but an object handed to it.
+            (SHARED_MEMORY, self.shared_memory()),
+        ];
+        let bloom = (self.bloom_bits > 0)
+            .then(|| ("filter_policy", format!("bloomfilter:{}:false", self.bloom_bits)));
+        options.into_iter().chain(bloom).map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn shared_memory(&self) -> String {
+        format!(
+            "{} bytes of cache, {} of memtables, per instance; no write-ahead log",
+            self.block_cache_bytes, self.write_buffer_budget_bytes
+        )
+    }
+
     /// RocksDB's own options for one database.
     fn database(&self, cache: &Cache, budget: &WriteBufferManager) -> Result<Options, rocksdb::Error> {
         let mut table = BlockBasedOptions::default();
@@ -103,9 +138,36 @@ impl RocksOptions {
     }
 }
 
+/// The open databases of one directory, each behind a lock of its own, for whoever samples them.
+type OpenDatabases = Mutex<BTreeMap<PathBuf, Arc<Mutex<Option<Arc<DB>>>>>>;
+
+/// A database's place among the open ones. It is cleared before its store goes, so that nobody who samples holds a
+/// database that ought to be closed: the same folder may be opened again at once.
+struct Listed {
+    open: Arc<OpenDatabases>,
+    path: PathBuf,
+}
+
+impl Listed {
+    fn new(open: &Arc<OpenDatabases>, path: &Path, database: &Arc<DB>) -> Self {
+        open.lock().insert(path.to_owned(), Arc::new(Mutex::new(Some(Arc::clone(database)))));
+        Self { open: Arc::clone(open), path: path.to_owned() }
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let place = self.open.lock().remove(&self.path);
+        // Waits for a sample of this database alone.
+        drop(place.and_then(|place| place.lock().take()));
+    }
+}
+
 /// One task copy in RocksDB.
 pub struct RocksStore {
-    database: DB,
+    /// The first field: it is dropped before the database.
+    _listed: Listed,
+    database: Arc<DB>,
     path: PathBuf,
     parts: Arc<RocksParts>,
     checkpoint: Checkpoint,
@@ -123,7 +185,7 @@ impl fmt::Debug for RocksStore {
 }
 
 impl RocksStore {
-    fn open(path: PathBuf, options: Options) -> Result<Self, StoreError> {
+    fn open(path: PathBuf, options: Options, open: &Arc<OpenDatabases>) -> Result<Self, StoreError> {
         let rocks = |source| StoreError::Rocks { path: path.clone(), source };
         // Named, so that its handle is at hand; what is not given options of its own would get RocksDB's defaults.
         let family = [("default", options.clone())];
@@ -141,7 +203,9 @@ impl RocksStore {
         // Commits come in key order: each insert starts its search where the last one ended.
         unlogged.set_memtable_insert_hint_per_batch(true);
         let reads = ReadOptions::default();
-        Ok(Self { database, path, parts, checkpoint, unlogged, reads })
+        let database = Arc::new(database);
+        let listed = Listed::new(open, &path, &database);
+        Ok(Self { _listed: listed, database, path, parts, checkpoint, unlogged, reads })
     }
 
     fn rocks(&self) -> impl Fn(rocksdb::Error) -> StoreError + use<> {
@@ -301,6 +365,7 @@ pub struct RocksStores {
     options: Options,
     /// Keeps other processes out.
     _held: Arc<fs::File>,
+    open: Arc<OpenDatabases>,
 }
 
 impl fmt::Debug for RocksStores {
@@ -323,7 +388,7 @@ impl RocksStores {
         let options = options
             .database(&cache, &budget)
             .map_err(|source| StoreError::Rocks { path: root.to_owned(), source })?;
-        Ok(Self { root: root.to_owned(), options, _held: held })
+        Ok(Self { root: root.to_owned(), options, _held: held, open: Arc::default() })
     }
 
     fn path(&self, task: &TaskId) -> PathBuf {
@@ -334,7 +399,7 @@ impl RocksStores {
 impl StoreDirectory for RocksStores {
     fn open(&self, task: &TaskId) -> Result<Box<dyn Store>, StoreError> {
         // That a copy is open at most once is for RocksDB to check: it locks the folder against other processes too.
-        Ok(Box::new(RocksStore::open(self.path(task), self.options.clone())?))
+        Ok(Box::new(RocksStore::open(self.path(task), self.options.clone(), &self.open)?))
     }
 
     fn discard(&self, task: &TaskId) -> Result<(), StoreError> {
@@ -345,6 +410,20 @@ impl StoreDirectory for RocksStores {
         }
     }
 
+    fn pressure(&self) -> Pressure {
+        let mut pressure = Pressure::default();
+        let places: Vec<_> = self.open.lock().values().cloned().collect();
+        for place in places {
+            let place = place.lock();
+            let Some(database) = place.as_ref() else { continue };
+            let property = |name| database.property_int_value(name).ok().flatten().unwrap_or(0);
+            let held_back = property(IS_WRITE_STOPPED) + property(ACTUAL_DELAYED_WRITE_RATE) > 0;
+            pressure.stalled += u32::from(held_back);
+            pressure.debt_bytes += property(ESTIMATE_PENDING_COMPACTION_BYTES);
+        }
+        pressure
+    }
+
     fn tasks(&self) -> Result<Vec<TaskId>, StoreError> {
         let io = |source| StoreError::Io { path: self.root.clone(), source };
         let mut tasks = Vec::new();
@@ -353,5 +432,49 @@ impl StoreDirectory for RocksStores {
         }
         tasks.sort();
         Ok(tasks)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_described_is_what_rocksdb_says_it_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = RocksOptions::default();
+        let stores = RocksStores::new(folder.path(), &options).unwrap();
+        let _store = stores.open(&"T1".into()).unwrap();
+        let files = fs::read_dir(stores.path(&"T1".into())).unwrap().map(|entry| entry.unwrap().path());
+        let written = files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("OPTIONS"));
+        let written: String = written.map(|path| fs::read_to_string(path).unwrap()).collect();
+        for (name, value) in options.described().iter().filter(|(name, _)| *name != SHARED_MEMORY) {
+            // A filter is written as an object with its bits.
+            let said = if name == "filter_policy" { "bloomfilter:10" } else { value };
+            let found = written.lines().any(|line| {
+                line.trim().split_once('=').is_some_and(|(key, value)| key == name && value.contains(said))
+            });
+            assert!(found, "{name}={said} is not in\n{written}");
+        }
+    }
+
+    #[test]
+    fn a_database_that_is_sampled_can_be_closed_and_opened_again_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let stores = RocksStores::new(folder.path(), &RocksOptions::default()).unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    assert_eq!(stores.pressure().stalled, 0);
+                }
+            });
+            for _ in 0..20 {
+                let store = stores.open(&"T1".into()).unwrap();
+                drop(store);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        assert!(stores.open.lock().is_empty());
     }
 }

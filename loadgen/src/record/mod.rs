@@ -1,5 +1,8 @@
 //! Watches an engine and writes down what results are made of: events, and latencies by interval and phase.
 //!
+//! Nothing that is kept grows with the run's length alone: intervals are taken out when they are over (`tape`), pieces
+//! of replay are added up, and of everything else there is as much as the script brings about.
+//!
 //! The engine's clock starts with the engine; a result's clock is 0 at the end of the warm-up. Latencies are recorded
 //! while that moment, the *origin*, is known already; events are shifted when the run is over.
 
@@ -11,12 +14,14 @@ use assignor::{MemberId, TaskId};
 use engine::clock::Time;
 use engine::event::{Event as EngineEvent, Observer, Served};
 use results::event::{Action, Event, What};
-use results::latency::{self, LatencyRecord, Writer};
+use results::latency::{self, Closed, LatencyRecord, OPEN_INTERVALS, Writer, interval_of};
 use results::phase::{Phase, Tracker};
+use results::timeline::Entry;
 
 use crate::scenario::Condition;
 
 mod convert;
+pub mod tape;
 
 /// Which part of a run it is; between the end of the warm-up and the end of the load, events tell the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +52,10 @@ struct Journal {
     tracker: Tracker,
     /// In the order of their arrival here, which is nearly that of their times.
     events: Vec<(Time, What)>,
+    /// Which of them adds up the replay of a task on an instance, before and after the origin.
+    replays: BTreeMap<(String, String, bool), usize>,
+    /// Records and bytes replayed by interval, until somebody takes them.
+    replayed: BTreeMap<i64, (u64, u64)>,
 }
 
 /// What was recorded.
@@ -71,6 +80,8 @@ impl Recorder {
                 part: Part::WarmUp,
                 tracker: Tracker::default(),
                 events: Vec::new(),
+                replays: BTreeMap::new(),
+                replayed: BTreeMap::new(),
             }),
         })
     }
@@ -132,12 +143,32 @@ impl Recorder {
         self.latency.recent().p99
     }
 
-    /// Everything, once nobody is watched any more.
-    #[must_use]
-    pub fn finish(&self) -> Record {
-        let origin = self.origin_us.load(Ordering::Acquire);
+    /// Takes out the intervals that are over, those of idle workers included.
+    fn close(&self, now: Time) -> Vec<Closed> {
+        let current = interval_of(relative(now, self.origin_us.load(Ordering::Acquire)));
+        for writer in self.writers.read().unwrap_or_else(PoisonError::into_inner).values() {
+            lock(writer).flush_before(current);
+        }
+        self.latency.close(current.saturating_sub(OPEN_INTERVALS))
+    }
+
+    /// Replay by interval since it was last asked for.
+    fn take_replayed(&self) -> impl Iterator<Item = Entry> + use<> {
+        let replayed = std::mem::take(&mut lock(&self.journal).replayed);
+        replayed.into_iter().map(|(index, (records, bytes))| Entry::Replayed { index, records, bytes })
+    }
+
+    /// Says that nobody is watched any more: everything can be taken out.
+    pub fn end(&self) {
         // Writers hand over when they are dropped.
         self.writers.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// What was kept, once nobody is watched any more.
+    #[must_use]
+    pub fn finish(&self) -> Record {
+        self.end();
+        let origin = self.origin_us.load(Ordering::Acquire);
         let mut events: Vec<Event> = std::mem::take(&mut lock(&self.journal).events)
             .into_iter()
             .map(|(at, what)| Event { at_us: relative(at, origin), what })
@@ -155,12 +186,37 @@ impl Journal {
             Part::Drain => Phase::Drain,
         }
     }
+
+    /// Adds a piece of replay to what there is of its task and instance: copies that follow a changelog report some
+    /// ten pieces a second for as long as the run lasts.
+    fn add_replay(&mut self, at: Time, at_us: i64, what: What) {
+        let What::Replayed { task, instance, records, bytes, work_us } = what else { return };
+        let of_interval = self.replayed.entry(interval_of(at_us)).or_default();
+        of_interval.0 += records;
+        of_interval.1 += bytes;
+        let key = (task.clone(), instance.clone(), at_us >= 0);
+        match self.replays.get(&key).and_then(|index| self.events.get_mut(*index)) {
+            Some((_, What::Replayed { records: sum, bytes: sum_bytes, work_us: sum_us, .. })) => {
+                *sum += records;
+                *sum_bytes += bytes;
+                *sum_us += work_us;
+            }
+            _ => {
+                self.replays.insert(key, self.events.len());
+                self.events.push((at, What::Replayed { task, instance, records, bytes, work_us }));
+            }
+        }
+    }
 }
 
 impl Observer for Recorder {
     fn event(&self, at: Time, event: EngineEvent) {
         let what = convert::what(event);
         let mut journal = lock(&self.journal);
+        if matches!(what, What::Replayed { .. }) {
+            let at_us = relative(at, self.origin_us.load(Ordering::Acquire));
+            return journal.add_replay(at, at_us, what);
+        }
         journal.tracker.observe(&what);
         self.latency.set_phase(journal.phase());
         journal.events.push((at, what));

@@ -2,6 +2,8 @@
 //!
 //! | module | what it holds |
 //! | --- | --- |
+//! | [`block`] | which run follows which, A/A twins among them |
+//! | `ceiling` | what a bulk load into RocksDB reaches here and now |
 //! | `template` | preloaded changelogs, made once |
 //! | `trial` | one application through the scenario |
 //! | `audit` | whether every record was applied exactly once |
@@ -11,8 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assignor::Strategy;
-use engine::source::mix;
 use results::assemble::Identity;
+use results::metric::Ceiling;
+use tempfile::TempDir;
 
 use crate::error::Error;
 use crate::scenario::Plan;
@@ -21,12 +24,16 @@ use crate::watch::{Watcher, Which};
 use crate::workload::Workload;
 
 mod audit;
+pub mod block;
+mod ceiling;
 pub mod summary;
 mod template;
 mod trial;
 
+pub use block::Twins;
 pub use summary::Finished;
 
+use block::Slot;
 use template::Template;
 use trial::Trial;
 
@@ -39,6 +46,10 @@ pub struct Request<'a> {
     pub strategies: &'a [Arc<dyn Strategy>],
     /// Trials, at least 1.
     pub trials: u32,
+    /// Which runs have an A/A twin.
+    pub twins: Twins,
+    /// Runs that there are already: strategy, trial, replica. They are passed over.
+    pub done: &'a [(String, u32, u32)],
     /// Trial n has the arrivals of seed + n − 1; the order of strategies comes from it too.
     pub seed: u64,
     /// A folder for logs and state, to which the caller has the right, and which the caller removes.
@@ -56,112 +67,104 @@ pub enum Ending {
     Failed(Error),
 }
 
+/// Takes a finished run in, whose files are removed afterwards.
+pub type Finish<'a> = &'a mut dyn FnMut(Finished) -> Result<(), Error>;
+
 /// Runs everything, handing over each run as it is finished.
 ///
 /// `finished` is called for every run that got as far as being measured, also for one that was stopped or failed.
-///
-/// # Errors
-///
-/// What `finished` says; everything else is an [`Ending`].
-pub fn run(
+pub fn run(request: &Request<'_>, watcher: &dyn Watcher, stop: &Stop, finished: Finish<'_>) -> Ending {
+    all(request, watcher, stop, finished).unwrap_or_else(Ending::Failed)
+}
+
+fn all(
     request: &Request<'_>,
     watcher: &dyn Watcher,
     stop: &Stop,
-    finished: &mut dyn FnMut(Finished) -> Result<(), Error>,
+    finished: Finish<'_>,
 ) -> Result<Ending, Error> {
-    let template = match Template::make(request.plan, request.work_dir, watcher, stop) {
-        Ok(Some(template)) => template,
-        Ok(None) => return Ok(Ending::Stopped),
-        Err(error) => return Ok(Ending::Failed(error)),
+    let left = request.left();
+    if left.is_empty() {
+        return Ok(Ending::Complete);
+    }
+    let Some(template) = Template::make(request.plan, request.work_dir, watcher, stop)? else {
+        return Ok(Ending::Stopped);
     };
-    let runs = request.trials as usize * request.strategies.len();
-    let mut run = 0;
-    for trial in 1..=request.trials {
-        let seed = request.seed.wrapping_add(u64::from(trial - 1));
-        for index in order(request.strategies.len(), request.seed, trial) {
-            run += 1;
-            let strategy = &request.strategies[index];
-            watcher.begins(&Which { strategy: strategy.name(), trial, run, runs });
-            let identity = Identity { strategy: strategy.name(), trial, replica: 0, seed };
-            match one(request, &template, strategy, identity, watcher, stop) {
-                Ok((None, ending)) => return Ok(ending.unwrap_or(Ending::Stopped)),
-                Ok((Some(done), ending)) => {
-                    finished(done)?;
-                    if let Some(ending) = ending {
-                        return Ok(ending);
-                    }
-                }
-                Err(error) => return Ok(Ending::Failed(error)),
-            }
+    let dir = folder(request, "ceiling-")?;
+    let ceiling = ceiling::measure(request.plan, dir.path())?;
+    dir.close().map_err(Error::io(request.work_dir))?;
+    let runner = Runner { request, template: &template, ceiling, watcher, stop };
+    for (run, slot) in left.iter().enumerate() {
+        let strategy = request.strategies[slot.strategy].name();
+        watcher.begins(&Which { strategy, trial: slot.trial, run: run + 1, runs: left.len() });
+        if let Some(ending) = runner.one(*slot, finished)? {
+            return Ok(ending);
         }
     }
     Ok(Ending::Complete)
 }
 
-/// One run in a folder of its own. With an ending if nothing may follow.
-fn one(
-    request: &Request<'_>,
-    template: &Template,
-    strategy: &Arc<dyn Strategy>,
-    identity: Identity,
-    watcher: &dyn Watcher,
-    stop: &Stop,
-) -> Result<(Option<Finished>, Option<Ending>), Error> {
-    let dir = tempfile::Builder::new()
-        .prefix("run-")
-        .tempdir_in(request.work_dir)
-        .map_err(Error::io(request.work_dir))?;
-    template.copy_to(dir.path())?;
-    let workload = Workload::new(request.plan, identity.seed)?;
-    let trial =
-        Trial { plan: request.plan, strategy: strategy.clone(), workload, dir: dir.path(), watcher, stop };
-    let Some(mut measured) = trial.run()? else {
-        return Ok((None, Some(Ending::Stopped)));
-    };
-    let failure = measured.played.failure.take();
-    let stopped = measured.played.stopped;
-    let mut finished = summary::finish(request.plan, identity, measured);
-    finished.run.compaction.preloaded_bytes_before = template.compacted.bytes_before;
-    finished.run.compaction.preloaded_bytes_after = template.compacted.bytes_after;
-    let ending = match failure {
-        Some(error) => {
-            finished.run.incomplete = true;
-            finished.run.warnings.push(format!("the run failed: {error}"));
-            Some(Ending::Failed(error))
-        }
-        None if stopped => Some(Ending::Stopped),
-        None => None,
-    };
-    dir.close().map_err(Error::io(request.work_dir))?;
-    Ok((Some(finished), ending))
+fn folder(request: &Request<'_>, prefix: &str) -> Result<TempDir, Error> {
+    tempfile::Builder::new().prefix(prefix).tempdir_in(request.work_dir).map_err(Error::io(request.work_dir))
 }
 
-/// The order of one trial's strategies: a shuffle (Fisher and Yates) drawn from the seed.
-fn order(strategies: usize, seed: u64, trial: u32) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..strategies).collect();
-    let mut random = mix(seed ^ mix(u64::from(trial)));
-    for last in (1..strategies).rev() {
-        random = mix(random.wrapping_add(1));
-        order.swap(last, (random % (last as u64 + 1)) as usize);
+/// What all runs have in common.
+struct Runner<'a> {
+    request: &'a Request<'a>,
+    template: &'a Template,
+    ceiling: Ceiling,
+    watcher: &'a dyn Watcher,
+    stop: &'a Stop,
+}
+
+impl Runner<'_> {
+    /// One run in a folder of its own. With an ending if nothing may follow.
+    fn one(&self, slot: Slot, finished: Finish<'_>) -> Result<Option<Ending>, Error> {
+        let request = self.request;
+        let strategy = &request.strategies[slot.strategy];
+        let identity = Identity {
+            strategy: strategy.name(),
+            trial: slot.trial,
+            replica: slot.replica,
+            seed: request.seed.wrapping_add(u64::from(slot.trial - 1)),
+        };
+        let dir = folder(request, "run-")?;
+        self.template.copy_to(dir.path())?;
+        let trial = Trial {
+            plan: request.plan,
+            name: format!("{}, trial {}, seed {}", identity.strategy, identity.trial, identity.seed),
+            strategy: strategy.clone(),
+            workload: Workload::new(request.plan, identity.seed)?,
+            dir: dir.path(),
+            watcher: self.watcher,
+            stop: self.stop,
+        };
+        let Some(mut measured) = trial.run()? else {
+            return Ok(Some(Ending::Stopped));
+        };
+        let failure = measured.played.failure.take();
+        let stopped = measured.played.stopped;
+        let mut done = summary::finish(request.plan, identity, measured, Some(self.ceiling))?;
+        done.run.compaction.preloaded_bytes_before = self.template.compacted.bytes_before;
+        done.run.compaction.preloaded_bytes_after = self.template.compacted.bytes_after;
+        if let Some(error) = &failure {
+            done.run.incomplete = true;
+            done.run.warnings.push(format!("the run failed: {error}"));
+        }
+        finished(done)?;
+        dir.close().map_err(Error::io(request.work_dir))?;
+        Ok(failure.map(Ending::Failed).or(stopped.then_some(Ending::Stopped)))
     }
-    order
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_strategy_has_its_turn_and_no_order_is_fixed() {
-        let mut first = [0; 3];
-        for trial in 1..=300 {
-            let order = order(3, 7, trial);
-            first[order[0]] += 1;
-            let mut sorted = order;
-            sorted.sort_unstable();
-            assert_eq!(sorted, [0, 1, 2]);
-        }
-        assert!(first.iter().all(|&count| count > 60), "{first:?}");
-        assert_eq!(order(3, 7, 5), order(3, 7, 5));
+impl Request<'_> {
+    /// The runs that are still to be made, in their order.
+    fn left(&self) -> Vec<Slot> {
+        let is_done = |slot: &Slot| {
+            let name = self.strategies[slot.strategy].name();
+            self.done.iter().any(|done| *done == (name.clone(), slot.trial, slot.replica))
+        };
+        let all = block::order(self.strategies.len(), self.trials, self.seed, self.twins);
+        all.into_iter().filter(|slot| !is_done(slot)).collect()
     }
 }

@@ -1,18 +1,18 @@
 //! One trial's entry of `result.json`, its latencies and its timeline, from what was measured.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime};
+use std::path::PathBuf;
+use std::time::Duration;
 
 use assignor::MemberId;
 use assignor::balance::{Seat, minimum_moves};
 use results::assemble::{self, Identity};
 use results::event::{Cause, Event, What};
-use results::latency::LatencyRecord;
-use results::metric::RunInput;
+use results::metric::{Ceiling, RunInput};
 use results::schema::{Audit, Run};
-use results::timeline::{self, Row};
 
 use super::trial::Measured;
+use crate::error::Error;
 use crate::scenario::{Act, Plan};
 use crate::workload;
 
@@ -21,12 +21,12 @@ use crate::workload;
 pub struct Finished {
     /// Its entry.
     pub run: Run,
-    /// Its latencies.
-    pub latency: LatencyRecord,
-    /// Its timeline.
-    pub timeline: Vec<Row>,
-    /// Wall time of the end of its warm-up.
-    pub origin: SystemTime,
+    /// Its interval log.
+    pub log: PathBuf,
+    /// Its lines of the timeline.
+    pub timeline: PathBuf,
+    /// What a bulk load reached.
+    pub restore_ceiling: Option<Ceiling>,
 }
 
 /// Above this share of all cores the machine itself is part of what is measured.
@@ -35,8 +35,17 @@ const BUSY: f64 = 0.6;
 const LATE: Duration = Duration::from_millis(100);
 
 /// Puts it together.
-pub(super) fn finish(plan: &Plan, identity: Identity, measured: Measured) -> Finished {
-    let Measured { record, audit, played } = measured;
+///
+/// # Errors
+///
+/// What the file system says of the timeline.
+pub(super) fn finish(
+    plan: &Plan,
+    identity: Identity,
+    measured: Measured,
+    restore_ceiling: Option<Ceiling>,
+) -> Result<Finished, Error> {
+    let Measured { record, written, audit, played } = measured;
     let tasks: Vec<String> = workload::tasks(plan).iter().map(ToString::to_string).collect();
     let instances: BTreeMap<String, String> = played
         .instances
@@ -52,7 +61,7 @@ pub(super) fn finish(plan: &Plan, identity: Identity, measured: Measured) -> Fin
         duration_us: played.duration_us,
         end_us: played.end_us,
         minimum_moves: fewest_moves(&record.events, &members, &played.gone),
-        restore_ceiling: None,
+        restore_ceiling,
         undrained: played.undrained,
     };
     let audit = Audit {
@@ -93,8 +102,8 @@ pub(super) fn finish(plan: &Plan, identity: Identity, measured: Measured) -> Fin
     if played.stopped {
         run.warnings.push("stopped by the user before its end".to_owned());
     }
-    let timeline = timeline::rows(&record.events, &record.latency, &run.pauses, &played.samples);
-    Finished { run, latency: record.latency, timeline, origin: played.origin }
+    let timeline = written.timeline(&run, record.latency.window_us, &record.events)?;
+    Ok(Finished { run, log: written.log(), timeline, restore_ceiling })
 }
 
 /// Members that the group gave up without the script's doing.

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use assignor::{InstanceId, MemberId, Strategy};
 use engine::clock::{Clock, RealClock, Time};
@@ -13,11 +13,14 @@ use engine::cluster::{Cluster, ClusterConfig, Parts, Status};
 use engine::event::Observer;
 use engine::task::NeverBreaks;
 use results::event::Action;
-use results::timeline::Sample;
+use results::interval_log::Beginning;
+use results::latency::interval_of;
+use results::timeline::{Entry, Sample};
 
 use super::audit::{self, Final};
 use crate::error::Error;
 use crate::process::{self, ProcessMeter, Usage};
+use crate::record::tape::{Reels, Tape, Written};
 use crate::record::{Part, Record, Recorder};
 use crate::scenario::{Act, Condition, Instances, Plan, Target, When};
 use crate::stop::Stop;
@@ -39,6 +42,8 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(30);
 /// What one trial needs.
 pub(super) struct Trial<'a> {
     pub(super) plan: &'a Plan,
+    /// What the head of its log calls it.
+    pub(super) name: String,
     pub(super) strategy: Arc<dyn Strategy>,
     pub(super) workload: Workload,
     /// Holds the preloaded changelogs; the application's state goes there too.
@@ -51,6 +56,8 @@ pub(super) struct Trial<'a> {
 #[derive(Debug)]
 pub(super) struct Measured {
     pub(super) record: Record,
+    /// What has been written down of it.
+    pub(super) written: Written,
     pub(super) audit: audit::Outcome,
     pub(super) played: Played,
 }
@@ -58,7 +65,6 @@ pub(super) struct Measured {
 /// What whoever directed the trial knows of it.
 #[derive(Debug)]
 pub(super) struct Played {
-    pub(super) samples: Vec<Sample>,
     /// Instance of every member there ever was.
     pub(super) instances: Vec<(MemberId, InstanceId)>,
     /// Those who were asked to leave or crashed.
@@ -70,8 +76,6 @@ pub(super) struct Played {
     /// CPU time over wall time and cores while it was measured.
     pub(super) cpu_share: f64,
     pub(super) rss_bytes_max: u64,
-    /// Wall time of the origin.
-    pub(super) origin: SystemTime,
     /// How much later than planned the script acted at worst.
     pub(super) latest_act: Duration,
     /// Conditions of the script that did not hold by their deadlines.
@@ -91,9 +95,11 @@ impl Trial<'_> {
         );
         let clock = Arc::new(RealClock::start());
         let cluster = self.open(&clock, &recorder)?;
-        let mut live = Live::new(self, &cluster, clock, recorder.clone());
+        let mut reels = Reels::create(self.dir)?;
+        let mut live = Live::new(self, &cluster, clock, recorder.clone(), &mut reels);
         let played = live.play();
         let played = live.finish(played);
+        let tape = live.tape;
         // Owners are known until the cluster is stopped, their copies are closed when it is.
         let owners: Vec<Final> = cluster
             .owners()
@@ -106,7 +112,12 @@ impl Trial<'_> {
             return Ok(None);
         };
         played.failure = played.failure.or(stopped.err().map(Error::from));
+        recorder.end();
+        if let Some(mut tape) = tape {
+            tape.advance(&recorder, Time::NEVER, None)?;
+        }
         let record = recorder.finish();
+        let written = reels.end()?;
         let mut audit = audit::Outcome::default();
         if played.failure.is_none() {
             self.watcher.stage(Stage::Audit, None);
@@ -115,7 +126,7 @@ impl Trial<'_> {
                 Err(error) => played.failure = Some(error),
             }
         }
-        Ok(Some(Measured { record, audit, played }))
+        Ok(Some(Measured { record, written, audit, played }))
     }
 
     fn open(&self, clock: &Arc<RealClock>, recorder: &Arc<Recorder>) -> Result<Cluster, Error> {
@@ -148,7 +159,7 @@ enum Woke {
 }
 
 /// A trial while it runs.
-struct Live<'a> {
+struct Live<'a, 't> {
     trial: &'a Trial<'a>,
     cluster: &'a Cluster,
     clock: Arc<RealClock>,
@@ -156,7 +167,9 @@ struct Live<'a> {
     meter: ProcessMeter,
     instances: Vec<(MemberId, InstanceId)>,
     gone: Vec<MemberId>,
-    samples: Vec<Sample>,
+    reels: Option<&'t mut Reels>,
+    tape: Option<Tape<'t>>,
+    rss_bytes_max: u64,
     next_tick: Time,
     /// The last look: when, records served until then, CPU time until then.
     last: (Time, u64, Usage),
@@ -176,16 +189,16 @@ struct Live<'a> {
 #[derive(Clone, Copy)]
 struct Origin {
     at: Time,
-    wall: SystemTime,
     usage: Usage,
 }
 
-impl<'a> Live<'a> {
+impl<'a, 't> Live<'a, 't> {
     fn new(
         trial: &'a Trial<'a>,
         cluster: &'a Cluster,
         clock: Arc<RealClock>,
         recorder: Arc<Recorder>,
+        reels: &'t mut Reels,
     ) -> Self {
         Self {
             trial,
@@ -195,7 +208,9 @@ impl<'a> Live<'a> {
             meter: ProcessMeter::new(),
             instances: Vec::new(),
             gone: Vec::new(),
-            samples: Vec::new(),
+            reels: Some(reels),
+            tape: None,
+            rss_bytes_max: 0,
             next_tick: Time::ZERO,
             last: (Time::ZERO, 0, Usage::default()),
             stage: (Time::ZERO, None),
@@ -229,6 +244,13 @@ impl<'a> Live<'a> {
         };
         let window = plan.events.first().map(|event| (micros(begins(&event.when)), micros(plan.duration)));
         self.recorder.set_origin(origin, window);
+        let beginning = Beginning {
+            interval: interval_of(-micros(plan.warm_up)),
+            clock_zero: wall::now() + origin.since(self.clock.now()),
+        };
+        if let Some(reels) = self.reels.take() {
+            self.tape = Some(reels.begin(&self.trial.name, beginning)?);
+        }
         self.trial.workload.end(self.load_end);
         self.trial.workload.begin(begin);
         self.enter(Stage::WarmUp, Some(plan.warm_up));
@@ -238,7 +260,7 @@ impl<'a> Live<'a> {
 
         self.recorder.begin(Part::Measured);
         self.acted = origin;
-        self.origin = Some(Origin { at: origin, wall: wall::now(), usage: self.meter.look() });
+        self.origin = Some(Origin { at: origin, usage: self.meter.look() });
         self.enter(Stage::Measure, Some(plan.duration));
         for event in &plan.events {
             let Some(at) = self.await_event(origin, &event.when)? else { return Ok(Woke::Stopped) };
@@ -325,17 +347,14 @@ impl<'a> Live<'a> {
         let (usage, until) = self.used.unwrap_or_else(|| (self.meter.look(), now));
         let busy = usage.cpu.saturating_sub(origin.usage.cpu).as_secs_f64();
         let available = until.since(origin.at).as_secs_f64() * f64::from(process::cores());
-        let samples = std::mem::take(&mut self.samples);
         Ok(Some(Played {
-            rss_bytes_max: samples.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
-            samples,
+            rss_bytes_max: self.rss_bytes_max,
             instances: std::mem::take(&mut self.instances),
             gone: std::mem::take(&mut self.gone),
             duration_us: micros(now.min(self.load_end).since(origin.at)),
             end_us: micros(now.since(origin.at)),
             undrained: self.cluster.status().backlog,
             cpu_share: if available > 0.0 { busy / available } else { 0.0 },
-            origin: origin.wall,
             latest_act: self.latest_act,
             unmet: std::mem::take(&mut self.unmet),
             stopped,
@@ -354,7 +373,7 @@ impl<'a> Live<'a> {
             let now = self.clock.now();
             if now >= self.next_tick {
                 let status = self.cluster.status();
-                self.look(&status);
+                self.look(&status)?;
                 self.next_tick = now + TICK;
                 if let Some(error) = self.cluster.failure() {
                     return Err(error.into());
@@ -372,19 +391,22 @@ impl<'a> Live<'a> {
         }
     }
 
-    fn look(&mut self, status: &Status) {
+    fn look(&mut self, status: &Status) -> Result<(), Error> {
         let usage = self.meter.look();
         let (then, served, used) = std::mem::replace(&mut self.last, (status.at, status.served, usage));
         let seconds = status.at.since(then).as_secs_f64().max(1e-3);
         let (began, lasting) = self.stage;
-        if let Some(origin) = self.origin {
-            self.samples.push(Sample {
-                at_us: micros(status.at.since(origin.at)),
-                backlog: status.backlog,
-                cpu_percent: usage.cpu.saturating_sub(used.cpu).as_secs_f64() / seconds * 100.0,
-                rss_bytes: usage.rss_bytes,
-                ..Sample::default()
-            });
+        let sample = self.origin.map(|origin| Sample {
+            at_us: micros(status.at.since(origin.at)),
+            backlog: status.backlog,
+            cpu_percent: usage.cpu.saturating_sub(used.cpu).as_secs_f64() / seconds * 100.0,
+            rss_bytes: usage.rss_bytes,
+            stalled_stores: status.pressure.stalled,
+            compaction_debt_bytes: status.pressure.debt_bytes,
+        });
+        self.rss_bytes_max = self.rss_bytes_max.max(sample.map_or(0, |sample| sample.rss_bytes));
+        if let Some(tape) = &mut self.tape {
+            tape.advance(&self.recorder, status.at, sample.map(Entry::Sample))?;
         }
         self.trial.watcher.glance(&Glance {
             done: lasting
@@ -396,6 +418,7 @@ impl<'a> Live<'a> {
             members: status.members,
             replays: status.replays.clone(),
         });
+        Ok(())
     }
 
     fn start(&mut self, instances: Instances) -> Result<Vec<String>, Error> {

@@ -8,11 +8,12 @@
 //! | `tree` | a text as a tree whose every value knows where it was written |
 //! | `keys`, `rule`, `quantity` | every key: what it is for, what it may be, how it is written |
 //! | `reader` | reads a table by its keys |
+//! | `sweep` | one scenario for every combination of swept values |
 //! | `plan`, `script` | the validated scenario, and its events |
 //! | `condition`, `claims` | what an event waits for; what must hold after the run |
 //! | `mistake` | mistakes shown in place |
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
@@ -26,6 +27,7 @@ mod quantity;
 mod reader;
 mod rule;
 mod script;
+mod sweep;
 mod tree;
 
 pub use builtin::{BUILTINS, Builtin};
@@ -34,6 +36,7 @@ pub use mistake::Mistakes;
 pub use plan::{Capacity, EngineSettings, Kind, Load, Plan, State};
 pub use quantity::{KeyChoice, grouped};
 pub use script::{Act, Event, Instances, Target, When};
+pub use sweep::Cell;
 
 use mistake::{Mistake, did_you_mean};
 use tree::Source;
@@ -44,17 +47,57 @@ use tree::Source;
 ///
 /// Every mistake in the file and the `--set`s, shown in place.
 pub fn load(scenario: &str, sets: &[String]) -> Result<Plan, Mistakes> {
+    let found = find(scenario)?;
+    found.read(sets, &[])
+}
+
+/// Loads a scenario once for every combination of the swept values, the last key's running fastest. Without any
+/// `sweeps` that is once.
+///
+/// # Errors
+///
+/// Every mistake in the `--sweep`s, or in the first combination that is not a scenario, shown in place.
+pub fn load_cells(scenario: &str, sets: &[String], sweeps: &[String]) -> Result<Vec<Cell>, Mistakes> {
+    let axes = sweeps.iter().map(|text| sweep::Axis::parse(text)).collect::<Result<Vec<_>, _>>()?;
+    sweep::check(&axes, sets)?;
+    let found = find(scenario)?;
+    let lengths: Vec<usize> = axes.iter().map(|axis| axis.values.len()).collect();
+    let mut cells = Vec::new();
+    for combination in sweep::product(&lengths) {
+        let swept: Vec<(&str, String)> = axes
+            .iter()
+            .zip(combination)
+            .map(|(axis, index)| (axis.text.as_str(), axis.setting(index)))
+            .collect();
+        let plan = found.read(sets, &swept)?;
+        let value = |axis: &sweep::Axis| sweep::value_at(&plan.document, &axis.key).unwrap_or_default();
+        let sweep = axes.iter().map(|axis| (axis.key.clone(), value(axis))).collect();
+        cells.push(Cell { plan, sweep });
+    }
+    sweep::check_values(&axes, &cells)?;
+    Ok(cells)
+}
+
+/// A scenario's text, and what is said about it.
+struct Found {
+    name: String,
+    /// What its paths are relative to.
+    home: PathBuf,
+    file: Source,
+}
+
+fn find(scenario: &str) -> Result<Found, Mistakes> {
     let path = Path::new(scenario);
     if let Some(builtin) = builtin::find(scenario) {
-        let source = Source { name: format!("{scenario} (built in)"), text: builtin.text.to_owned() };
-        return read(scenario, Path::new(""), source, sets);
+        let file = Source { name: format!("{scenario} (built in)"), text: builtin.text.to_owned() };
+        return Ok(Found { name: scenario.to_owned(), home: PathBuf::new(), file });
     }
     match std::fs::read_to_string(path) {
-        Ok(text) => {
-            let name = path.file_stem().map_or(scenario.into(), |stem| stem.to_string_lossy());
-            let home = path.parent().unwrap_or(Path::new(""));
-            read(&name, home, Source { name: scenario.to_owned(), text }, sets)
-        }
+        Ok(text) => Ok(Found {
+            name: path.file_stem().map_or(scenario.into(), |stem| stem.to_string_lossy()).into_owned(),
+            home: path.parent().unwrap_or(Path::new("")).to_owned(),
+            file: Source { name: scenario.to_owned(), text },
+        }),
         Err(error) => Err(Mistakes::nowhere(unreadable(scenario, &error))),
     }
 }
@@ -73,19 +116,24 @@ fn unreadable(scenario: &str, error: &std::io::Error) -> Mistake {
         .hint("a scenario is a TOML file or a built-in one; `understudy list` shows these")
 }
 
-fn read(name: &str, home: &Path, file: Source, sets: &[String]) -> Result<Plan, Mistakes> {
-    let mut sources = vec![file];
-    let mut mistakes = Vec::new();
-    let mut root = match tree::parse(0, &sources[0].text) {
-        Ok(root) => root,
-        Err(mistake) => return Err(Mistakes::new(sources, vec![mistake])),
-    };
-    for set in sets {
-        sources.push(Source { name: "--set".to_owned(), text: set.clone() });
-        mistakes.extend(tree::set(&mut root, sources.len() - 1, set).err());
+impl Found {
+    /// The scenario with `sets` and `swept` laid over it; of a swept value, what was written and what it sets.
+    fn read(&self, sets: &[String], swept: &[(&str, String)]) -> Result<Plan, Mistakes> {
+        let mut sources = vec![self.file.clone()];
+        let mut mistakes = Vec::new();
+        let mut root = match tree::parse(0, &sources[0].text) {
+            Ok(root) => root,
+            Err(mistake) => return Err(Mistakes::new(sources, vec![mistake])),
+        };
+        let sets = sets.iter().map(|set| ("--set", set.as_str(), set.as_str()));
+        let swept = swept.iter().map(|(text, setting)| ("--sweep", *text, setting.as_str()));
+        for (name, text, setting) in sets.chain(swept) {
+            sources.push(Source { name: name.to_owned(), text: text.to_owned() });
+            mistakes.extend(tree::set(&mut root, sources.len() - 1, setting).err());
+        }
+        let plan = plan::read(&self.name, &self.home, &root, &mut mistakes);
+        if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes::new(sources, mistakes)) }
     }
-    let plan = plan::read(name, home, &root, &mut mistakes);
-    if mistakes.is_empty() { Ok(plan) } else { Err(Mistakes::new(sources, mistakes)) }
 }
 
 /// The JSON Schema of a scenario file.
@@ -107,9 +155,9 @@ mod tests {
     use super::*;
 
     fn plan(text: &str, sets: &[&str]) -> Result<Plan, Mistakes> {
-        let source = Source { name: "test.toml".to_owned(), text: text.to_owned() };
+        let file = Source { name: "test.toml".to_owned(), text: text.to_owned() };
         let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-        read("test", Path::new("home"), source, &sets)
+        Found { name: "test".to_owned(), home: PathBuf::from("home"), file }.read(&sets, &[])
     }
 
     const LEAST: &str = "title = \"x\"\ntasks = 1\n[[instances]]\n";

@@ -125,12 +125,13 @@ pub(crate) fn set(root: &mut Node, source: usize, text: &str) -> Result<(), Mist
             Mistake::at(&whole, "`--set` takes key=value").hint("for example: --set state.keys=50_000")
         );
     };
-    let value_at = path.len() + 1;
-    let value = match DeValue::parse(value.trim()) {
-        Ok(parsed) if !value.trim().is_empty() => shifted(&parsed, source, value_at + leading(value)),
-        _ => Value::Text(value.trim().to_owned()),
+    let value_at = path.len() + 1 + leading(value);
+    let written = value.trim();
+    let value = match DeValue::parse(written) {
+        Ok(parsed) if !written.is_empty() => shifted(&parsed, source, value_at),
+        _ => Value::Text(written.to_owned()),
     };
-    let node = Node { at: Place { source, span: value_at..text.len() }, value };
+    let node = Node { at: Place { source, span: value_at..value_at + written.len() }, value };
 
     let mut keys = Vec::new();
     let mut start = 0;

@@ -77,6 +77,15 @@ fn what_cannot_be_compared_is_refused_by_name() {
     for run in other_seed["runs"].as_array_mut().unwrap() {
         run["seed"] = json!(99);
     }
+    for (name, pointer, value) in [
+        ("nothing", "/runs", json!([])),
+        ("load", "/scenario/load/rate", json!(1)),
+        ("mixed", "/runs/1/seed", json!(99)),
+    ] {
+        let mut changed = result(&dir.path().join("one"));
+        *changed.pointer_mut(pointer).unwrap() = value;
+        write(dir.path(), name, &changed);
+    }
     write(dir.path(), "newer", &newer);
     write(dir.path(), "seed", &other_seed);
     write(dir.path(), "foreign", &json!({ "hello": "world" }));
@@ -98,6 +107,10 @@ fn what_cannot_be_compared_is_refused_by_name() {
         (&["compare", "one", "one", "--gate", "nonsense<=3"], "nonsense"),
         (&["report", "one", "--out", "no/such/folder/report"], "no/such/folder"),
         (&["report", "cut"], "cut/result.json"),
+        (&["report", "nothing"], "nothing/result.json: runs: there is none"),
+        (&["compare", "one", "nothing"], "nothing/result.json: runs: there is none"),
+        (&["compare", "one", "load"], "scenario.load.rate: 3000 against 1"),
+        (&["compare", "one", "mixed"], "mixed/result.json: runs[1]: trial 1 has seed 99"),
     ] {
         let output = understudy(dir.path(), args);
         assert_code(&output, 2);

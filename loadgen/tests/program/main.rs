@@ -13,4 +13,5 @@ mod measuring;
 mod mistakes;
 mod pairing;
 mod planning;
+mod sweeping;
 mod tracing;

@@ -39,6 +39,12 @@ fn a_run_writes_files_that_independent_readers_read() {
 
     assert_eq!(result["runs"].as_array().unwrap().len(), 4);
     assert_eq!(result["incomplete"], false);
+    let environment = &result["environment"];
+    for key in ["understudy", "profile", "rustc", "os", "rocksdb"] {
+        assert!(environment[key].as_str().is_some_and(|text| !text.is_empty()), "{key}: {environment}");
+    }
+    assert_eq!(environment["rocksdb_options"]["write_buffer_size"], (32 << 20).to_string());
+    assert!(result["restore_ceiling"]["records_per_s"].as_f64() > Some(0.0));
     assert_eq!(result["scenario"]["state"]["keys"], 2_000);
     for run in result["runs"].as_array().unwrap() {
         assert_eq!(run["audit"]["passed"], true, "{run}");
@@ -116,8 +122,13 @@ fn a_recorded_load_is_played_and_audited() {
         text.push_str(&format!("{:.4},word{},{}\n", f64::from(nth) / 2_000.0, nth * nth % 97, nth % 13));
     }
     std::fs::write(dir.path().join("words.csv"), text).unwrap();
-    let args = ["run", "small.toml", "--set", "load.file=words.csv", "--out", "out"];
+    // From the root: such a path may name a user, and goes nowhere.
+    let absolute = |file: &str| dir.path().join(file).to_string_lossy().into_owned();
+    let load = format!("load.file={}", absolute("words.csv"));
+    let args = ["run", &absolute("small.toml"), "--set", &load, "--out", "out"];
     assert_code(&understudy(dir.path(), &args), 0);
+    let text = std::fs::read_to_string(dir.path().join("out/result.json")).unwrap();
+    assert!(text.contains("words.csv") && !text.contains(&*dir.path().to_string_lossy()));
     for run in result(&dir.path().join("out"))["runs"].as_array().unwrap() {
         assert_eq!(run["audit"]["passed"], true);
         let keys: std::collections::BTreeSet<u32> = (0..3_000).map(|nth| nth * nth % 97).collect();

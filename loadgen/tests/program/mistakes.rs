@@ -147,6 +147,22 @@ const ARGUMENTS: &[(&[&str], &[&str])] = &[
         ],
         &["of disk", "state.keys"],
     ),
+    (&["run", "small.toml", "--sweep", "state.kyes=1,2"], &["--sweep:1:7", "did you mean `keys`?"]),
+    (&["run", "small.toml", "--sweep", "state.keys=1000,0"], &["--sweep:1:17", "at least 1"]),
+    (&["run", "small.toml", "--sweep", "state.keys=many,1"], &["--sweep:1:12", "must be a whole number"]),
+    (&["run", "small.toml", "--sweep", "state.keys=1000"], &["--sweep:1:12", "two values or more"]),
+    (&["run", "small.toml", "--sweep", "state.keys=1,,2"], &["--sweep:1:14", "no value here"]),
+    (&["run", "small.toml", "--sweep", "state.keys"], &["--sweep:1:1", "key=value,value"]),
+    (&["run", "small.toml", "--sweep", "state.keys=1e3,1_000"], &["`state.keys` has one value twice"]),
+    (
+        &["run", "small.toml", "--sweep", "tasks=1,2", "--sweep", "tasks=3,4"],
+        &["--sweep:1:1", "`tasks` is swept twice"],
+    ),
+    (
+        &["run", "small.toml", "--sweep", "tasks=1,2", "--set", "tasks=3"],
+        &["--sweep:1:1", "`tasks` is both set and swept"],
+    ),
+    (&["run", "small.toml", "--aa=some"], &["--aa", "turns"]),
     (&["schema", "nothing"], &["scenario", "result"]),
     (&["rum"], &["run"]),
 ];

@@ -1,7 +1,5 @@
 //! Metrics of what the records felt: recovery, delayed records, and the cost to the tasks that stayed in place.
 
-use std::collections::BTreeSet;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +7,7 @@ use super::{RunInput, balance};
 use crate::histogram::{self, merge, ms};
 use crate::latency::{Distribution, INTERVAL_US, interval_of};
 use crate::pause::Pause;
+use crate::stretches::Stretches;
 
 /// What the tasks that never moved paid while others did, by intended arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -71,7 +70,7 @@ pub(super) fn delayed_records(input: &RunInput<'_>) -> u64 {
 
 /// The 100 ms intervals in which service was not as it should be, and the last one that is known of.
 pub(super) struct Late {
-    intervals: BTreeSet<i64>,
+    intervals: Stretches,
     last: i64,
     /// Whether records were left over: service was late to the end and beyond.
     left_over: bool,
@@ -82,14 +81,12 @@ impl Late {
     /// paused for longer than that: its records are late already, though none has been served yet to show it.
     pub(super) fn new(input: &RunInput<'_>, pauses: &[Pause]) -> Self {
         let slo_us = input.latency.slo_us;
-        let served = input.latency.per_interval();
-        let over = served.iter().filter(|interval| interval.latency_ms.p99 > ms(slo_us));
-        let mut intervals: BTreeSet<i64> = over.map(|interval| interval.index).collect();
+        let mut intervals = input.latency.late.clone();
         for pause in pauses.iter().filter(|pause| pause.us() > slo_us) {
             let late_us = pause.start_us.saturating_add_unsigned(slo_us);
-            intervals.extend(interval_of(late_us)..=interval_of(pause.end_us));
+            intervals.add(interval_of(late_us), interval_of(pause.end_us));
         }
-        let last_served = served.last().map_or(0, |interval| interval.index);
+        let last_served = input.latency.last_interval.unwrap_or(0);
         let left_over = input.undrained > 0 || pauses.iter().any(|pause| pause.censored);
         Late { intervals, last: last_served, left_over }
     }
@@ -99,13 +96,11 @@ impl Late {
     /// the end of the run.
     pub(super) fn recovery_us(&self, at_us: i64, until_us: Option<i64>) -> Option<u64> {
         let until = until_us.map_or(i64::MAX, interval_of);
-        let Some(mut last) = self.intervals.range(interval_of(at_us)..until).next_back().copied() else {
+        let Some(mut last) = self.intervals.last_in(interval_of(at_us), until) else {
             return Some(0).filter(|_| until_us.is_some() || !self.left_over);
         };
         if last + 1 == until {
-            while self.intervals.contains(&(last + 1)) {
-                last += 1;
-            }
+            last = self.intervals.end_of(last).unwrap_or(last);
         }
         let to_the_end = last >= self.last || (until_us.is_none() && self.left_over);
         (!to_the_end).then(|| u64::try_from((last + 1) * INTERVAL_US - at_us).unwrap_or(0))

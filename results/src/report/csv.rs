@@ -5,18 +5,20 @@
 
 use std::io;
 
+use serde_json::Value;
+
 use super::comparison::plain;
 use crate::compare::Comparison;
 use crate::figure::FIGURES;
 use crate::schema::RunFile;
 
 /// Writes results as one table, oldest first: `time`, `commit`, `scenario`, `strategy`, `trial`, `replica`, `seed`,
-/// `audit`, then every figure under its dotted name. A cell is empty where the run has no such number.
+/// `audit`, the swept keys with their values as `sweep`, then every figure under its dotted name. A cell is empty where the run has no such number.
 ///
 /// # Errors
 /// What `out` reports.
 pub fn runs(out: &mut impl io::Write, results: &[&RunFile]) -> io::Result<()> {
-    let fixed = ["time", "commit", "scenario", "strategy", "trial", "replica", "seed", "audit"];
+    let fixed = ["time", "commit", "scenario", "strategy", "trial", "replica", "seed", "audit", "sweep"];
     write_row(out, fixed.into_iter().chain(FIGURES.iter().map(|figure| figure.name)))?;
     let mut results: Vec<&RunFile> = results.to_vec();
     // ISO times in UTC sort as text.
@@ -32,6 +34,7 @@ pub fn runs(out: &mut impl io::Write, results: &[&RunFile]) -> io::Result<()> {
                 run.replica.to_string(),
                 run.seed.to_string(),
                 if run.audit.passed { "passed" } else { "failed" }.to_owned(),
+                swept(result),
             ];
             cells.extend(
                 FIGURES.iter().map(|figure| {
@@ -42,6 +45,14 @@ pub fn runs(out: &mut impl io::Write, results: &[&RunFile]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// `state.keys=100000 group.profile=tight`; empty where nothing was swept.
+fn swept(result: &RunFile) -> String {
+    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let parts: Vec<String> =
+        result.sweep.iter().map(|(key, value)| format!("{key}={}", shown(value))).collect();
+    parts.join(" ")
 }
 
 /// Writes comparisons, one line per figure of each.

@@ -8,7 +8,7 @@ use crate::schema::{Audit, Run, RunFile};
 pub(super) type CellOf = fn(&[&Run]) -> String;
 
 /// The table, from top to bottom. An indented label continues the one above it.
-pub(super) const ROWS: [(&str, CellOf); 17] = [
+pub(super) const ROWS: [(&str, CellOf); 18] = [
     ("task pauses", pauses),
     ("  longest pause", |runs| show("task_pause_ms.max", runs)),
     ("  all together", |runs| show("task_pause_ms.sum", runs)),
@@ -23,6 +23,7 @@ pub(super) const ROWS: [(&str, CellOf); 17] = [
     ("recovery", |runs| within_run("recovery_ms", runs)),
     ("rebalances", rebalances),
     ("restore", restore),
+    ("  of a bulk load", of_bulk_load),
     ("moves", moves),
     ("time to balance", |runs| within_run("time_to_balance_ms", runs)),
     (AUDIT, audit),
@@ -100,6 +101,12 @@ fn restore(runs: &[&Run]) -> String {
     }
 }
 
+/// Records replayed per second as a share of what a bulk load into RocksDB reached.
+fn of_bulk_load(runs: &[&Run]) -> String {
+    median("restore.share_of_ceiling", runs)
+        .map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", share * 100.0))
+}
+
 fn moves(runs: &[&Run]) -> String {
     let minimum = runs.iter().map(|run| run.metrics.moves.minimum).max().unwrap_or(0);
     format!("{} (minimum {minimum})", show("moves.actual", runs))
@@ -126,8 +133,11 @@ pub(super) fn warnings(result: &RunFile) -> Vec<String> {
         all.push("stopped before the end: this is what had been measured by then".to_owned());
     }
     for run in &result.runs {
+        let twin = if run.replica == 0 { "" } else { " (A/A twin)" };
         all.extend(
-            run.warnings.iter().map(|warning| format!("{}, trial {}: {warning}", run.strategy, run.trial)),
+            run.warnings
+                .iter()
+                .map(|warning| format!("{}, trial {}{twin}: {warning}", run.strategy, run.trial)),
         );
     }
     all

@@ -26,6 +26,7 @@ fn result(pauses: &[(&str, &[f64])]) -> RunFile {
     });
     RunFile {
         schema: SCHEMA.to_owned(),
+        sweep: serde_json::Map::new(),
         title: "Made up".to_owned(),
         command: Vec::new(),
         started: String::new(),
@@ -275,8 +276,9 @@ fn reports_of_a_run() {
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(lines.len(), 5);
     assert!(
-        lines[0].starts_with("time,commit,scenario,strategy,trial,replica,seed,audit,task_pause_ms.max,")
+        lines[0]
+            .starts_with("time,commit,scenario,strategy,trial,replica,seed,audit,sweep,task_pause_ms.max,")
     );
     assert!(lines[1].starts_with("2026-11-28T14:42:35Z,abc123,<script>"), "oldest first: {}", lines[1]);
-    assert!(lines[4].contains(",learner,1,0,1,passed,25,25,25,"), "{}", lines[4]);
+    assert!(lines[4].contains(",learner,1,0,1,passed,,25,25,25,"), "{}", lines[4]);
 }

@@ -2,15 +2,15 @@
 
 use std::time::{Duration, SystemTime};
 
-use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
 use results::histogram::Percentiles;
-use results::interval_log::{self, Clock};
-use results::latency::{LatencyRecord, Recorder};
+use results::interval_log::{Beginning, Clock, IntervalLog};
+use results::latency::{Closed, LatencyRecord, OPEN_INTERVALS, Recorder, interval_of, summaries};
 use results::phase::Phase;
 
 /// Two workers, three phases, late hand-overs, one second before the warm-up's end and two after it.
-fn record() -> LatencyRecord {
+fn record() -> (LatencyRecord, Vec<Closed>) {
     let recorder = Recorder::new(2, 50_000);
     recorder.open_window(1_000_000, 2_000_000);
     let mut writers = [recorder.writer(), recorder.writer()];
@@ -30,41 +30,42 @@ fn record() -> LatencyRecord {
         }
     }
     drop(writers);
-    recorder.finish()
+    let closed = recorder.close(i64::MAX);
+    (recorder.finish(), closed)
 }
 
 #[test]
 fn totals_are_the_sum_of_the_intervals() {
-    let record = record();
+    let (record, closed) = record();
     let measured = record.measured();
     assert_eq!(measured.latency.len(), 2 * (2_000 + 1_200));
     assert_eq!(measured.service.len(), measured.latency.len());
     assert_eq!(measured.latency.max() / 1_000, 300);
     assert_eq!(measured.service.max(), 40);
     for phase in Phase::ALL {
-        let parts = record.intervals.iter().filter(|interval| interval.phase == phase);
+        let parts = closed.iter().filter(|interval| interval.phase == phase);
         let mut sum = results::latency::Pair::default();
-        parts.for_each(|part| sum.add(&part.decode()));
+        parts.for_each(|part| sum.add(&part.pair));
         assert_eq!(Some(sum).filter(|sum| !sum.latency.is_empty()).as_ref(), record.totals.get(&phase));
     }
 }
 
 #[test]
 fn intervals_are_ordered_and_split_by_phase() {
-    let record = record();
-    let keys: Vec<_> = record.intervals.iter().map(|interval| (interval.index, interval.phase)).collect();
+    let (_, closed) = record();
+    let keys: Vec<_> = closed.iter().map(|interval| (interval.index, interval.phase)).collect();
     assert!(keys.is_sorted());
     assert_eq!(keys.first(), Some(&(-10, Phase::WarmUp)));
-    let of_ten: Vec<_> = record.intervals.iter().filter(|interval| interval.index == 10).collect();
+    let of_ten: Vec<_> = closed.iter().filter(|interval| interval.index == 10).collect();
     assert_eq!(of_ten.len(), 2, "steady until 1,050, rebalance from there");
-    let summary = record.per_interval();
+    let summary = summaries(&closed);
     assert_eq!(summary.len(), 30);
-    assert_eq!(summary[20].latency_ms.count, of_ten.iter().map(|part| part.latency_ms.count).sum::<u64>());
+    assert_eq!(summary[20].latency_ms.count, of_ten.iter().map(|part| part.pair.latency.len()).sum::<u64>());
 }
 
 #[test]
 fn tasks_and_window_are_told_apart_by_intended_arrival() {
-    let record = record();
+    let (record, _) = record();
     let [first, second] = record.tasks.as_slice() else { panic!("two tasks") };
     // Of 2,000 turns with two records each, the records from 0 to 1 s rest; those that arrived 0.2 ms before the
     // warm-up's end or the window's start belong to the time before.
@@ -83,18 +84,23 @@ fn tasks_and_window_are_told_apart_by_intended_arrival() {
 
 #[test]
 fn a_log_reader_finds_the_same_histograms() {
-    let record = record();
+    let (record, closed) = record();
     for clock in [Clock::Latency, Clock::Service] {
         let mut log = Vec::new();
         let zero = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        interval_log::write(&mut log, &record, clock, "eager, trial 1, seed 1", zero).expect("memory");
+        let mut serializer = V2DeflateSerializer::new();
+        let beginning = Beginning { interval: closed[0].index, clock_zero: zero };
+        let mut lines =
+            IntervalLog::begin(&mut log, &mut serializer, clock, "eager, trial 1, seed 1", beginning)
+                .expect("memory");
+        closed.iter().for_each(|interval| lines.write(interval).expect("memory"));
         let (mut lines, mut start) = (0, None);
         let mut sum = results::histogram::empty::<u64>();
         for entry in IntervalLogIterator::new(&log) {
             match entry.expect("every line is valid") {
                 LogEntry::StartTime(at) => start = Some(at),
                 LogEntry::Interval(interval) => {
-                    let expected = &record.intervals[lines];
+                    let expected = &closed[lines];
                     assert_eq!(interval.tag().map(|tag| tag.as_str()), Some(expected.phase.name()));
                     assert_eq!(interval.duration(), Duration::from_millis(100));
                     let at_ms = (expected.index + 10) * 100;
@@ -105,7 +111,7 @@ fn a_log_reader_finds_the_same_histograms() {
                 _ => {}
             }
         }
-        assert_eq!(lines, record.intervals.len());
+        assert_eq!(lines, closed.len());
         assert_eq!(start, Some(Duration::from_secs(1_699_999_999)), "the first interval's wall time");
         let mut all = results::latency::Pair::default();
         record.totals.values().for_each(|pair| all.add(pair));
@@ -153,18 +159,45 @@ fn a_progress_display_sees_the_last_intervals() {
 }
 
 #[test]
-fn an_hour_of_intervals_stays_small() {
-    // Bytes kept per interval, times 36,000 of them: megabytes, where live histograms would take gigabytes.
+fn what_is_kept_does_not_grow_with_the_run() {
     let recorder = Recorder::new(1, 50_000);
     let mut writer = recorder.writer();
-    for at in 0..100_000_i64 {
-        // Latencies spread over four decades.
-        writer.record_turn(0, at * 100, 40, [at * 100 - (at * 7_919) % 10_000 - (at % 97) * 1_000]);
+    let (mut lines, mut most) = (0, 0);
+    // Ten hours in which service is late for two minutes, ten records a second.
+    for at in 0..360_000_i64 {
+        let at_us = at * 100_000;
+        let late = (6_000..7_200).contains(&at);
+        writer.record_turn(0, at_us, 40, [at_us - if late { 80_000 } else { (at * 7_919) % 10_000 }]);
+        let closed = recorder.close(interval_of(at_us) - OPEN_INTERVALS);
+        most = most.max(closed.len());
+        lines += closed.len();
     }
     drop(writer);
+    lines += recorder.close(i64::MAX).len();
+    assert_eq!((lines, most), (360_000, 1), "each interval came out once, at its time");
     let record = recorder.finish();
-    assert_eq!(record.intervals.len(), 100);
-    assert!(record.encoded_bytes() / 100 < 8_000, "{} bytes an interval", record.encoded_bytes() / 100);
+    assert_eq!(record.measured().latency.len() + record.totals[&Phase::WarmUp].latency.len(), 360_000);
+    assert_eq!(record.late.stretches(), 1);
+    assert_eq!(record.late.end_of(6_000), Some(7_199));
+}
+
+#[test]
+fn a_part_that_comes_late_is_an_entry_of_its_own() {
+    let recorder = Recorder::new(1, 50_000);
+    recorder.set_phase(Phase::Steady);
+    let mut writers = [recorder.writer(), recorder.writer()];
+    writers[0].record_turn(0, 50_000, 10, [49_000]);
+    writers[1].record_turn(0, 60_000, 10, [0]);
+    // Whoever directs the run hands over for the idle one as well; the other is somehow missed.
+    writers[0].flush_before(1);
+    assert_eq!(recorder.close(1).len(), 1);
+    writers[1].flush_before(0);
+    assert!(recorder.close(1).is_empty(), "nothing of an interval that is not over");
+    writers[1].flush_before(1);
+    let late = recorder.close(1);
+    assert_eq!((late[0].index, late[0].phase, late[0].pair.latency.len()), (0, Phase::Steady, 1));
+    assert_eq!(recorder.finish().late.end_of(0), Some(0), "its own 60 ms are over the SLO");
+    assert_eq!(recorder.finish().measured().latency.len(), 2);
 }
 
 #[test]

@@ -28,6 +28,7 @@ fn result() -> RunFile {
     let runs = runs.map(|(strategy, trial)| script.run(strategy, trial));
     RunFile {
         schema: SCHEMA.to_owned(),
+        sweep: serde_json::Map::new(),
         title: "Scale up".to_owned(),
         command: vec!["understudy".to_owned(), "run".to_owned(), "scale-up".to_owned()],
         started: "2026-11-29T14:42:35Z".to_owned(),
@@ -104,6 +105,10 @@ fn unusable_files_say_what_and_where() {
             "runs[3]: trial 2 has seed 2, but seed 7 in runs[2]",
         ),
     ];
+    let mut nothing = result();
+    nothing.runs.clear();
+    let nothing = nothing.to_json();
+    let cases = cases.into_iter().chain([(nothing.as_str(), "r.json: runs: there is none")]);
     for (content, message) in cases {
         let error = read("r.json", content.as_bytes()).expect_err(message);
         assert!(error.to_string().contains(message), "{error}\n  should contain\n{message}");

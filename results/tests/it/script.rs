@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use results::event::{Action, Cause, Event, Stop, What};
 use results::figure;
-use results::latency::{LatencyRecord, Recorder};
+use results::latency::{Closed, LatencyRecord, Recorder};
 use results::metric::{Ceiling, RunInput};
 use results::pause::Pause;
 use results::schema::{Audit, Run};
@@ -34,6 +34,7 @@ use results::schema::{Audit, Run};
 pub(crate) struct Script {
     pub(crate) events: Vec<Event>,
     pub(crate) latency: LatencyRecord,
+    pub(crate) closed: Vec<Closed>,
     tasks: Vec<String>,
     instances: BTreeMap<String, String>,
     settings: Settings,
@@ -88,6 +89,7 @@ impl Script {
         drop(writer);
         Script {
             events,
+            closed: recorder.close(i64::MAX),
             latency: recorder.finish(),
             tasks: (1..=settings.tasks).map(|task| format!("T{task}")).collect(),
             instances: (1..=9).map(|member| (format!("S{member}"), format!("I{member}"))).collect(),

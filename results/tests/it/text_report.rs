@@ -67,6 +67,7 @@ Scale up a running application
  recovery                               2.10 s                       100 ms
  rebalances                          1: join 1                    1: join 1
  restore            1.00 M records/s, 116 MB/s   1.00 M records/s, 116 MB/s
+   of a bulk load                            –                            –
  moves                           1 (minimum 1)                1 (minimum 1)
  time to balance                        2.08 s                      53.0 ms
  audit                                  passed                       passed

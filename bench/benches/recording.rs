@@ -1,0 +1,125 @@
+//! What recording costs: a turn's records handed to the recorder, beside the same number of records through a task,
+//! source to log to store. The last line says the one as a share of the other.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use assignor::{MemberId, TaskId};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use engine::clock::{Clock, RealClock, Time};
+use engine::event::{Observer, Served};
+use engine::log::{FileLogs, LogDirectory, LogOptions};
+use engine::position::Claim;
+use engine::source::{KeyDistribution, SyntheticLoad, SyntheticSources};
+use engine::store::{RocksOptions, RocksStores, StoreDirectory};
+use engine::task::processor::Count;
+use engine::task::{ActiveTask, NeverBreaks, Parts, resume};
+use loadgen::record::{Part, Recorder};
+
+/// Records of a turn, as in a run.
+const TURN: usize = 500;
+/// Turns of one measurement.
+const TURNS: u64 = 2_000;
+/// Between two turns: 50,000 records a second, so that an interval of 100 ms has ten turns.
+const TURN_TIME: Duration = Duration::from_millis(10);
+const KEYS: u64 = 200_000;
+const VALUE_BYTES: usize = 100;
+const MEASUREMENTS: usize = 7;
+
+/// Hands `turns` turns over, some records late, some in the window, as a worker does.
+fn record(turns: u64) -> Duration {
+    let (task, member) = (TaskId::from("T1"), MemberId::from("S1"));
+    let recorder = Recorder::new(std::slice::from_ref(&task), 50_000);
+    recorder.set_origin(Time::ZERO + Duration::from_secs(1), Some((5_000_000, 10_000_000)));
+    recorder.begin(Part::Measured);
+    let clock = RealClock::start();
+    let mut intended = vec![Time::ZERO; TURN];
+    let mut took = Duration::ZERO;
+    for turn in 0..turns {
+        let at = Time::ZERO + Duration::from_secs(1) + TURN_TIME * u32::try_from(turn).unwrap_or(u32::MAX);
+        for (nth, intended) in intended.iter_mut().enumerate() {
+            *intended = at - TURN_TIME - Duration::from_micros(nth as u64 * 20);
+        }
+        let served = Served {
+            task: &task,
+            member: &member,
+            began: at - Duration::from_micros(400),
+            at,
+            intended: black_box(&intended),
+        };
+        let begun = clock.now();
+        recorder.served(served);
+        took += clock.now().since(begun);
+    }
+    black_box(recorder.finish());
+    took
+}
+
+fn sources() -> SyntheticSources {
+    let sources = SyntheticSources::new(&SyntheticLoad {
+        seed: 1,
+        tasks: vec![("T1".into(), 1.0)],
+        rate: 1e9,
+        keys: KEYS,
+        distribution: KeyDistribution::Zipf(0.99),
+        record_bytes: 100,
+        updates_per_key: 1,
+        stateless: Vec::new(),
+    });
+    sources.begin(Time::ZERO);
+    sources
+}
+
+fn task(folder: &Path, sources: &SyntheticSources) -> ActiveTask {
+    let log = FileLogs::new(&folder.join("log"), LogOptions::default()).log(&"T1".into()).expect("a log");
+    let stores = RocksStores::new(&folder.join("state"), &RocksOptions::default()).expect("a folder");
+    let store = stores.open(&"T1".into()).expect("a store");
+    let fenced = log.fence(Claim::default()).expect("a fence");
+    let processor = Box::new(Count::new(VALUE_BYTES));
+    resume(Parts { task: "T1".into(), log, store, processor }, fenced, sources).expect("a task")
+}
+
+/// `turns` turns of a task whose state holds every key.
+fn process(turns: u64) -> Duration {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut task = task(folder.path(), &sources());
+    let mut run = |turns: u64| {
+        for _ in 0..turns {
+            let turn = task.turn(Time::NEVER, TURN, &NeverBreaks).expect("a turn");
+            assert_eq!(turn.records, TURN);
+        }
+    };
+    run(KEYS / TURN as u64);
+    let clock = Arc::new(RealClock::start());
+    let begun = clock.now();
+    run(turns);
+    clock.now().since(begun)
+}
+
+fn recording(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("recording");
+    group.throughput(Throughput::Elements(TURNS * TURN as u64)).sample_size(10);
+    group.bench_function("recorder-alone", |bencher| {
+        bencher.iter_custom(|times| (0..times).map(|_| record(TURNS)).sum());
+    });
+    group.bench_function("record-path", |bencher| {
+        bencher.iter_custom(|times| (0..times).map(|_| process(TURNS)).sum());
+    });
+    group.finish();
+
+    let median = |measure: fn(u64) -> Duration| {
+        let mut all: Vec<f64> = (0..MEASUREMENTS).map(|_| measure(TURNS).as_secs_f64()).collect();
+        all.sort_by(f64::total_cmp);
+        all[MEASUREMENTS / 2] / (TURNS * TURN as u64) as f64 * 1e9
+    };
+    let (recorder, path) = (median(record), median(process));
+    println!(
+        "recording takes {recorder:.1} ns a record, the record path {path:.0} ns: {:.1} %",
+        recorder / path * 100.0
+    );
+}
+
+criterion_group!(benches, recording);
+criterion_main!(benches);
