@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use loadgen::run::{self, Ending, Request};
+use loadgen::run::{self, Ending, Request, Twins};
 use loadgen::scenario;
 use loadgen::stop::Stop;
 use loadgen::strategies;
@@ -31,13 +31,21 @@ fn run_once(dir: &Path) {
     let work = dir.join("work");
     fs::create_dir(&work).unwrap();
     let strategies = strategies::parse(&["eager,learner(standbys=1)".to_owned()]).unwrap();
-    let request = Request { plan: &plan, strategies: &strategies, trials: 1, seed: 1, work_dir: &work };
+    let request = Request {
+        plan: &plan,
+        strategies: &strategies,
+        trials: 1,
+        twins: Twins::None,
+        done: &[],
+        seed: 1,
+        work_dir: &work,
+    };
     let mut audits = Vec::new();
     let ending = run::run(&request, &Unwatched, &Stop::default(), &mut |finished| {
         audits.push(finished.run.audit.passed);
         Ok(())
     });
-    assert!(matches!(ending.unwrap(), Ending::Complete));
+    assert!(matches!(ending, Ending::Complete));
     assert_eq!(audits, [true, true]);
     let left: Vec<_> = fs::read_dir(&work).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["preloaded"], "of the runs' folders nothing is left; the template is the request's");
