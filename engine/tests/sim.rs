@@ -14,7 +14,7 @@ use engine::sim::{
 
 const SEEDS: u64 = 2_000;
 /// Seeds beyond those that once found a fault.
-const FINDS: [u64; 5] = [16_123, 30_165, 30_398, 60_253, 117_777];
+const FINDS: [u64; 7] = [16_123, 30_165, 30_398, 60_253, 117_777, 159_972, 192_469];
 
 /// Runs setups on all cores; results in their order.
 fn run_all(setups: &[Setup]) -> Vec<Result<Outcome, Box<Failure>>> {
@@ -75,6 +75,16 @@ fn one_seed_is_one_run() {
         };
         assert_eq!(run(&setup), run(&setup));
     }
+}
+
+#[test]
+fn a_failure_says_how_to_do_it_again() {
+    let planted = Some(Planted::Seam(SeamFault::ResumeForgotten));
+    let of_seed = Setup { planted, ..Setup::of_seed(0) };
+    assert!(of_seed.replay().ends_with("--example simulate -- --seed 0 --plant ResumeForgotten"));
+    assert!(run(&of_seed).unwrap_err().to_string().contains(&of_seed.replay()));
+    let scripted = one_crash(Profile::Tight, 17, false);
+    assert!(scripted.replay().contains("before_step: 17"), "a seed alone does not say what it is made of");
 }
 
 /// A crash of any one member before any step, under `learner`: no task is without an owner for longer than a session,

@@ -95,6 +95,13 @@ pub struct Join {
     pub cause: Option<Cause>,
 }
 
+impl Join {
+    /// Whether its sender has been given anything since it started.
+    pub(super) fn has_claims(&self) -> bool {
+        self.claims.claim != Claim::default()
+    }
+}
+
 /// Why the coordinator does not do what a member asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {

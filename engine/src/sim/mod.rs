@@ -53,6 +53,8 @@ pub struct Failure {
     pub setup: String,
     /// Its seed.
     pub seed: u64,
+    /// How to do it again.
+    pub replay: String,
     /// What was broken.
     pub violation: Violation,
     /// What led there, if it was kept.
@@ -67,7 +69,7 @@ impl fmt::Display for Failure {
         let Violation { check, what } = &self.violation;
         writeln!(f, "{}", self.setup)?;
         writeln!(f, "broken: {check}: {what}")?;
-        write!(f, "replay: cargo run --release -p engine --example simulate -- --seed {}", self.seed)
+        write!(f, "replay: {}", self.replay)
     }
 }
 
@@ -77,8 +79,10 @@ impl fmt::Display for Failure {
 ///
 /// The first rule that it broke, boxed for its size.
 pub fn run(setup: &Setup) -> Result<Outcome, Box<Failure>> {
-    let fails =
-        |violation, trail| Box::new(Failure { setup: setup.to_string(), seed: setup.seed, violation, trail });
+    let fails = |violation, trail| {
+        let (seed, replay) = (setup.seed, setup.replay());
+        Box::new(Failure { setup: setup.to_string(), seed, replay, violation, trail })
+    };
     let strategy = setup.parse_strategy().map_err(|error| {
         let violation = Violation { check: Check::PlansAreValid, what: error.to_string() };
         fails(violation, Vec::new())

@@ -103,6 +103,17 @@ impl Setup {
         }
     }
 
+    /// What does the same run again: a command, if the seed alone says what it is made of.
+    #[must_use]
+    pub fn replay(&self) -> String {
+        let of_seed = Self { planted: self.planted, trail: self.trail, ..Self::of_seed(self.seed) };
+        if *self != of_seed {
+            return format!("engine::sim::run with {:?}", Self { trail: true, ..self.clone() });
+        }
+        let plant = self.planted.map_or(String::new(), |fault| format!(" --plant {fault}"));
+        format!("cargo run --release -p engine --example simulate -- --seed {}{plant}", self.seed)
+    }
+
     /// The strategy.
     ///
     /// # Errors

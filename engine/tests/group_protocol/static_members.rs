@@ -166,6 +166,35 @@ fn a_return_during_a_rebalance() {
     group.assert_each_task_runs_once();
 }
 
+/// A new coordinator does not know which of two processes with one id is the newer. What each has been given tells,
+/// whichever it hears of first (found by the simulator).
+#[test]
+fn a_new_coordinator_meets_both_of_two() {
+    for [first, second] in [["S2", "S4"], ["S4", "S2"]] {
+        let mut group = stable(&GroupConfig::tight(), "learner");
+        group.seat("S2").cut_off = true;
+        group.start_as("S4", "S2", Some("S2"), 1);
+        group.pass(millis(200));
+        group.start("S5");
+        group.pass(millis(200));
+        let had = group.seat("S4").running.clone();
+        assert!(!had.is_empty());
+        group.seat(second).cut_off = true;
+        group.seat(first).cut_off = false;
+        group.restart_coordinator(2);
+        group.pass(millis(250));
+        group.seat(second).cut_off = false;
+        group.pass(secs(4));
+        assert_eq!(group.seat("S2").exit, Some(Exit::Fenced), "{first} first");
+        let view = &group.rounds.iter().rev().find(|r| r.view.members.len() == 4).unwrap().view;
+        let newer = view.members.iter().find(|m| m.id.as_str() == "S4").unwrap();
+        let kept: std::collections::BTreeSet<_> =
+            newer.active.iter().chain(&newer.revoked).cloned().collect();
+        assert_eq!(kept, had, "{first} first");
+        group.assert_each_task_runs_once();
+    }
+}
+
 /// A static member that was cut off, not gone, learns with its next heartbeat that the group went on without it.
 #[test]
 fn cut_off_and_back() {

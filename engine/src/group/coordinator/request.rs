@@ -82,14 +82,21 @@ impl Coordinator {
             Ask::Join(_) if is_old => self.refuse(member, stamp, Refusal::UnknownMember, out),
             // It claims what it had before it was put out: that may have been given away since.
             Ask::Join(join)
-                if join.claims.claim != Claim::default()
-                    && (was_here || join.claims.claim.incarnation == self.incarnation) =>
+                if join.has_claims() && (was_here || join.claims.claim.incarnation == self.incarnation) =>
             {
                 self.refuse(member, stamp, Refusal::UnknownMember, out);
             }
             Ask::Join(join) => {
                 let holder = join.static_id.as_deref().and_then(|id| self.roster.holder(id));
+                let is_older = |holder: &MemberId| {
+                    let known = self.roster.get(holder).map(|record| record.claims.claim);
+                    join.has_claims() && known.is_some_and(|claim| join.claims.claim < claim)
+                };
                 match holder {
+                    // It was replaced under a former coordinator and has not heard of it.
+                    Some(holder) if is_older(&holder) => {
+                        self.refuse(member, stamp, Refusal::FencedStaticId, out);
+                    }
                     Some(holder) => self.take_over(now, &holder, member, stamp, *join, out),
                     None => self.admit(now, member, stamp, *join, out),
                 }
@@ -201,8 +208,8 @@ impl Coordinator {
             self.refuse(holder.clone(), record.stamp, Refusal::FencedStaticId, out);
         }
         let wants_out = join.leaving;
-        // What it would be given back was planned for the instance that it was on.
-        let has_moved = join.instance != record.instance;
+        // What it would be given back was planned for the instance that it was on, or for the older process.
+        let is_other = join.instance != record.instance || join.has_claims();
         record.take_over(member.clone(), stamp, join);
         record.heard = now;
         match &self.phase {
@@ -220,7 +227,7 @@ impl Coordinator {
                 self.observe_join(member, out);
                 self.begin(now, out);
             }
-            Phase::Completing { .. } | Phase::Stable { .. } if !record.joined && !wants_out && !has_moved => {
+            Phase::Completing { .. } | Phase::Stable { .. } if !record.joined && !wants_out && !is_other => {
                 // The plan was made without it: it has its tasks back at once, and is planned for after that.
                 let was_away = record.sync == Sync::Outside;
                 record.sync = Sync::Due;

@@ -88,21 +88,25 @@ impl Record {
     }
 
     /// A static member is back as a new process: it takes this record over. Nobody runs its tasks, so they count as
-    /// given up by their owner; what the old process was learning is a stored copy now.
+    /// given up by their owner; what the old process was learning is a stored copy now. But one that has been given
+    /// tasks already, by a former coordinator that knew it as the newer of the two, speaks for itself.
     pub(super) fn take_over(&mut self, id: MemberId, stamp: Stamp, join: Join) {
-        let mut held = std::mem::take(&mut self.claims);
-        held.revoked.append(&mut held.active);
-        held.learners.clear();
-        held.standbys.clear();
-        held.stored = join.claims.stored;
-        held.state_bytes = join.claims.state_bytes;
+        self.returned = !join.has_claims();
+        if self.returned {
+            let held = &mut self.claims;
+            held.revoked.append(&mut held.active);
+            held.learners.clear();
+            held.standbys.clear();
+            held.stored = join.claims.stored;
+            held.state_bytes = join.claims.state_bytes;
+        } else {
+            self.claims = join.claims;
+        }
         self.id = id;
         self.stamp = stamp;
         self.instance = join.instance;
         self.capacity = join.capacity;
         self.leaving = join.leaving;
-        self.claims = held;
-        self.returned = true;
     }
 
     /// Notes what the current generation's plan gives the member, in case it cannot say so itself next time. What an
