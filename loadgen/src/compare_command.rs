@@ -25,10 +25,10 @@ pub(crate) fn run(args: &CompareArgs) -> Result<Outcome, Failure> {
 }
 
 fn comparisons(args: &CompareArgs) -> Result<Vec<Comparison>, Failure> {
-    let base = Read::read(&args.base)?;
+    let base = Read::open(&args.base)?;
     match (&args.new, &args.between) {
         (Some(new), None) => {
-            let new = Read::read(new)?;
+            let new = Read::open(new)?;
             let mut all = Vec::new();
             for (base, new) in pairs(args, &base, &new)? {
                 let compared = compare::results(base.named(), new.named(), args.allow_unlike);

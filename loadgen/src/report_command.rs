@@ -10,7 +10,7 @@ use crate::result_file::{Read, ResultFile, deliver, style};
 
 /// Reads every result and prints them in one format.
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
-    let files = args.results.iter().map(|path| Read::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = args.results.iter().map(|path| Read::open(path)).collect::<Result<Vec<_>, _>>()?;
     let results: Vec<&RunFile> = files.iter().flat_map(Read::results).map(ResultFile::result).collect();
     let text = match args.format {
         ReportFormat::Text => terminal(&results),

@@ -23,17 +23,17 @@ pub(crate) struct ResultFile {
 #[derive(Debug)]
 pub(crate) enum Read {
     /// One result.
-    One(ResultFile),
+    One(Box<ResultFile>),
     /// A sweep: its cells by the name of their folder, as far as they have been run.
     Sweep(Vec<(String, ResultFile)>),
 }
 
 impl Read {
     /// Reads a `result.json`, a `sweep.json` with all of its cells, or what a folder holds of these.
-    pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let index = if path.is_dir() { path.join(SWEEP) } else { path.to_owned() };
         if !index.ends_with(SWEEP) || !index.is_file() {
-            return Ok(Self::One(ResultFile::read(path)?));
+            return Ok(Self::One(Box::new(ResultFile::read(path)?)));
         }
         let name = index.display().to_string();
         let content = fs::read(&index).with_context(|| name.clone()).map_err(Failure::Unusable)?;

@@ -137,7 +137,7 @@ pub(super) fn check(axes: &[Axis], sets: &[String]) -> Result<(), Mistakes> {
 pub(super) fn check_values(axes: &[Axis], cells: &[Cell]) -> Result<(), Mistakes> {
     for axis in axes {
         let mut different: Vec<&Json> = cells.iter().filter_map(|cell| cell.sweep.get(&axis.key)).collect();
-        different.sort_by_key(|value| value.to_string());
+        different.sort_by_cached_key(ToString::to_string);
         different.dedup();
         if different.len() < axis.values.len() {
             let source = Source { name: "--sweep".to_owned(), text: axis.text.clone() };
