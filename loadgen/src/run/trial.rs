@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use assignor::{InstanceId, MemberId, Strategy};
 use engine::clock::{Clock, RealClock, Time};
-use engine::cluster::{Cluster, ClusterConfig, Parts, Status};
+use engine::cluster::{Cluster, ClusterConfig, Farewell, Membership, Parts, Status};
 use engine::event::Observer;
 use engine::task::NeverBreaks;
 use results::event::Action;
@@ -424,7 +424,8 @@ impl<'a, 't> Live<'a, 't> {
     fn start(&mut self, instances: Instances) -> Result<Vec<String>, Error> {
         let mut started = Vec::new();
         for _ in 0..instances.count {
-            let new = self.cluster.start(instances.workers, 1)?;
+            let membership = if instances.is_static { Membership::Static } else { Membership::Dynamic };
+            let new = self.cluster.start_as(instances.workers, 1, membership)?;
             started.extend(new.members.iter().map(ToString::to_string));
             self.instances.extend(new.members.into_iter().map(|member| (member, new.instance.clone())));
         }
@@ -456,11 +457,34 @@ impl<'a, 't> Live<'a, 't> {
                 }
                 (Action::Stall, names(members))
             }
+            Act::Restart { instance, farewell, down } => {
+                (Action::Restart, names(&self.restart(instance, *farewell, *down)?))
+            }
         };
         let origin = self.origin.map_or(due, |origin| origin.at);
         self.trial.watcher.scripted(due.since(origin), &watch::describe(action, &members));
         self.recorder.scripted(due, action, members);
         Ok(())
+    }
+
+    /// Restarts an instance; who will be there when it is back.
+    fn restart(
+        &mut self,
+        instance: &InstanceId,
+        farewell: Farewell,
+        down: Duration,
+    ) -> Result<Vec<MemberId>, Error> {
+        let there = self.cluster.members().into_iter().filter(|(_, of)| of == instance);
+        let there: Vec<MemberId> = there.map(|(member, _)| member).collect();
+        let members = self.cluster.restart(instance, farewell, down)?.members;
+        self.gone.extend(there.into_iter().filter(|member| !members.contains(member)));
+        self.gone.retain(|member| !members.contains(member));
+        for member in &members {
+            if self.instances.iter().all(|(known, _)| known != member) {
+                self.instances.push((member.clone(), instance.clone()));
+            }
+        }
+        Ok(members)
     }
 
     /// Crashes a member, or an instance with all its members that are still there.

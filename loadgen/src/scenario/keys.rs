@@ -524,7 +524,7 @@ pub(crate) static INSTANCES: Section = Section {
     name: "instances",
     doc: "What runs at the start: instances I1, I2, … with workers S1, S2, …",
     many: true,
-    keys: &[&COUNT, &WORKERS],
+    keys: &[&COUNT, &WORKERS, &STATIC],
 };
 pub(crate) static COUNT: Key<Count> = Key {
     name: "count",
@@ -537,6 +537,12 @@ pub(crate) static WORKERS: Key<Count> = Key {
     doc: "Workers per instance",
     default: Absent::Is("1"),
     rule: Count { least: 1, most: 500, why: THREADS },
+};
+pub(crate) static STATIC: Key<Flag> = Key {
+    name: "static",
+    doc: "Whether each worker has a stable id: one that is back within its session causes no rebalance",
+    default: Absent::Is("false"),
+    rule: Flag,
 };
 
 pub(crate) static AT: Section = Section {
@@ -564,8 +570,12 @@ pub(crate) static DEADLINE: Key<Time> = Key {
     default: Absent::Fine,
     rule: Time { least: Duration::ZERO, most: DAY, why: LONG_RUN },
 };
-pub(crate) static START: Section =
-    Section { name: "start", doc: "Instances start", many: false, keys: &[&START_INSTANCES, &WORKERS] };
+pub(crate) static START: Section = Section {
+    name: "start",
+    doc: "Instances start",
+    many: false,
+    keys: &[&START_INSTANCES, &WORKERS, &STATIC],
+};
 pub(crate) static START_INSTANCES: Key<Count> = Key {
     name: "instances",
     doc: "How many",
@@ -598,14 +608,22 @@ pub(crate) static STALL_MEMBER: Key<Text> = Key {
 };
 pub(crate) static STALL_LASTING: Key<Time> =
     time("lasting", MS, Absent::Refused("lasting = \"3s\""), "For how long it says and does nothing");
-pub(crate) static RESTART: Key<Later> = Key {
+pub(crate) static RESTART: Section = Section {
     name: "restart",
-    doc: "An instance comes back on its directory",
-    default: Absent::Fine,
-    rule: Later {
-        instead: "an instance that left or crashed stays away for now; start a new one with `start`",
-    },
+    doc: "An instance goes down, if it is not down already, and comes back on its state directory",
+    many: false,
+    keys: &[&RESTART_INSTANCE, &RESTART_STATIC, &RESTART_DOWN],
 };
+pub(crate) static RESTART_INSTANCE: Key<Text> =
+    Key { name: "instance", doc: "Which", default: Absent::Refused("instance = \"I1\""), rule: Text };
+pub(crate) static RESTART_STATIC: Key<Flag> = Key {
+    name: "static",
+    doc: "Whether it goes without a word, as static members do; else its members leave first. As it was started, if absent",
+    default: Absent::Fine,
+    rule: Flag,
+};
+pub(crate) static RESTART_DOWN: Key<Time> =
+    time("down", Duration::ZERO, Absent::Is("0s"), "How long it stays down once it has stopped");
 
 pub(crate) static STRATEGIES: Key<Strategies> = Key {
     name: "strategies",

@@ -150,6 +150,7 @@ pub fn schema() -> Json {
 mod tests {
     use std::time::Duration;
 
+    use engine::cluster::Farewell;
     use engine::config::ProcessorKind;
 
     use super::*;
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!(plan.group.heartbeat_interval, Duration::from_secs(3), "the profile's");
         assert_eq!(plan.group.initial_members, 3);
         assert_eq!(plan.capacity.restore_bytes_per_s, Some(7_000_000));
-        let start = Act::Start(Instances { count: 2, workers: 1 });
+        let start = Act::Start(Instances { count: 2, workers: 1, is_static: false });
         assert_eq!(plan.events, [Event { when: When::Time(Duration::from_millis(1_500)), act: start }]);
     }
 
@@ -225,6 +226,25 @@ mod tests {
         assert_eq!(plan.events[1].act, Act::Leave(vec!["S2".into(), "S3".into()]));
         let early = plan_error(&format!("{LEAST}{}", story.replace("3s", "500ms")));
         assert!(early.contains("`I2` is not in the group"), "{early}");
+    }
+
+    /// Who comes back keeps its names if they are stable, and has new ones if not.
+    #[test]
+    fn a_restart_names_who_comes_back() {
+        let story = |restart: &str, then: &str| {
+            let restart = format!("[[at]]\ntime=\"1s\"\nrestart={{instance=\"I1\"{restart}}}\n");
+            format!("{LEAST}static=true\n[[instances]]\n{restart}[[at]]\ntime=\"2s\"\nleave=[\"{then}\"]\n")
+        };
+        let plan = plan(&story(",down=\"250ms\"", "S1"), &[]).unwrap();
+        let (instance, down) = ("I1".into(), Duration::from_millis(250));
+        assert_eq!(plan.events[0].act, Act::Restart { instance, farewell: Farewell::Silent, down });
+        let leaves = super::tests::plan(&story(",static=false", "S1"), &[]).unwrap();
+        let (instance, down) = ("I1".into(), Duration::ZERO);
+        assert_eq!(leaves.events[0].act, Act::Restart { instance, farewell: Farewell::Leave, down });
+        let new = story("", "S3").replace("I1", "I2");
+        assert_eq!(super::tests::plan(&new, &[]).unwrap().events[1].act, Act::Leave(vec!["S3".into()]));
+        let old = plan_error(&story("", "S2").replace("I1", "I2"));
+        assert!(old.contains("S2 has left at 1s, when I2 restarted"), "{old}");
     }
 
     fn plan_error(text: &str) -> String {

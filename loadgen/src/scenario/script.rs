@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use assignor::{InstanceId, MemberId};
+use engine::cluster::Farewell;
 
 use super::condition::Condition;
 use super::keys;
@@ -20,6 +21,8 @@ pub struct Instances {
     pub count: u32,
     /// Workers of each.
     pub workers: u32,
+    /// Whether their workers have stable ids.
+    pub is_static: bool,
 }
 
 /// Somebody that an event happens to.
@@ -46,6 +49,15 @@ pub enum Act {
         members: Vec<MemberId>,
         /// For how long.
         lasting: Duration,
+    },
+    /// An instance goes down and comes back on its directory.
+    Restart {
+        /// Which.
+        instance: InstanceId,
+        /// Whether its members say goodbye.
+        farewell: Farewell,
+        /// How long it stays down.
+        down: Duration,
     },
 }
 
@@ -107,17 +119,22 @@ enum RawAct {
     Leave(Vec<Named>),
     Crash(Vec<Named>),
     Stall(Named, Duration),
+    /// Which; whether without a word, and where that was written; how long it is down.
+    Restart(Named, Option<(bool, Option<Place>)>, Duration),
 }
 
-/// Reads `count` or `instances`, and `workers`. The rules keep both far below `u32::MAX`.
+/// Reads `count` or `instances`, `workers` and `static`. The rules keep both far below `u32::MAX`.
 pub(super) fn instances(reader: &mut Reader<'_>, count: &keys::Key<super::rule::Count>) -> Instances {
     let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    Instances { count: small(reader.get(count)), workers: small(reader.get(&keys::WORKERS)) }
+    Instances {
+        count: small(reader.get(count)),
+        workers: small(reader.get(&keys::WORKERS)),
+        is_static: reader.get(&keys::STATIC),
+    }
 }
 
 /// Reads one `[[at]]`.
 pub(super) fn read(reader: &mut Reader<'_>) -> RawEvent {
-    reader.maybe(&keys::RESTART);
     let when = when(reader);
     let after_at = reader.place(&keys::AFTER).cloned();
 
@@ -134,16 +151,26 @@ pub(super) fn read(reader: &mut Reader<'_>) -> RawEvent {
         Some(((stall.maybe(&keys::STALL_MEMBER)?, at), stall.maybe(&keys::STALL_LASTING)?))
     });
     acts.extend(stall.flatten().map(|(who, lasting)| RawAct::Stall(who, lasting)));
+    acts.extend(reader.section_if_written(&keys::RESTART, restart).flatten());
 
     let written: [&dyn keys::AnyKey; 5] =
         [&keys::START, &keys::LEAVE, &keys::CRASH, &keys::STALL, &keys::RESTART];
     if let (Some(at), true) = (reader.at().cloned(), written.iter().all(|key| reader.place(*key).is_none())) {
         reader.mistake(
             Mistake::at(&at, "[[at]] says when, but not what")
-                .hint("give it one of start, leave, crash, stall; for example: leave = [\"S2\"]"),
+                .hint("give it one of start, leave, crash, stall, restart; for example: leave = [\"S2\"]"),
         );
     }
     RawEvent { when, after_at, acts }
+}
+
+fn restart(reader: &mut Reader<'_>) -> Option<RawAct> {
+    let at = reader.place(&keys::RESTART_INSTANCE).cloned();
+    let instance = reader.maybe(&keys::RESTART_INSTANCE);
+    let static_at = reader.place(&keys::RESTART_STATIC).cloned();
+    let is_static = reader.maybe(&keys::RESTART_STATIC).map(|is_static| (is_static, static_at));
+    let down = reader.get(&keys::RESTART_DOWN);
+    Some(RawAct::Restart((instance?, at), is_static, down))
 }
 
 /// Either a time, or a condition with its deadline.
@@ -235,17 +262,23 @@ fn too_late(when: &When, at: &Place, end: Duration) -> Mistake {
 struct Roster {
     /// Everybody there ever was, with instance, and since when and why they are gone.
     members: BTreeMap<MemberId, (InstanceId, Option<String>)>,
-    instances: usize,
+    /// Every instance there ever was, with what it is started as.
+    instances: BTreeMap<InstanceId, Instances>,
 }
 
 impl Roster {
     fn start(&mut self, instances: Instances) {
         for _ in 0..instances.count {
-            self.instances += 1;
-            for _ in 0..instances.workers {
-                let member = MemberId::from(format!("S{}", self.members.len() + 1));
-                self.members.insert(member, (format!("I{}", self.instances).into(), None));
-            }
+            let id = InstanceId::from(format!("I{}", self.instances.len() + 1));
+            self.instances.insert(id.clone(), instances);
+            self.add_members(&id, instances.workers);
+        }
+    }
+
+    fn add_members(&mut self, instance: &InstanceId, workers: u32) {
+        for _ in 0..workers {
+            let member = MemberId::from(format!("S{}", self.members.len() + 1));
+            self.members.insert(member, (instance.clone(), None));
         }
     }
 
@@ -274,7 +307,62 @@ impl Roster {
                 let (_, members) = self.find(&name)?;
                 Ok(Act::Stall { members, lasting })
             }
+            RawAct::Restart(name, is_static, down) => {
+                let (instance, farewell) = self.restart(name, is_static, when)?;
+                Ok(Act::Restart { instance, farewell, down })
+            }
         }
+    }
+
+    /// Static members are back under their names, others under new ones.
+    fn restart(
+        &mut self,
+        (name, at): Named,
+        is_static: Option<(bool, Option<Place>)>,
+        when: &When,
+    ) -> Result<(InstanceId, Farewell), Mistake> {
+        let id = InstanceId::from(name.as_str());
+        let Some(instances) = self.instances.get(&id).copied() else {
+            return Err(self.no_instance(&name, at.as_ref()));
+        };
+        let silent = match is_static {
+            Some((true, at)) if !instances.is_static => {
+                let title =
+                    format!("the members of {id} are not static: none of them can come back as itself");
+                let mistake =
+                    at.map_or_else(|| Mistake::anywhere(title.clone()), |at| Mistake::at(&at, &title));
+                return Err(mistake
+                    .label("they have no stable ids")
+                    .hint("start it with `static = true`, or leave `static` out here"));
+            }
+            Some((silent, _)) => silent,
+            None => instances.is_static,
+        };
+        let farewell = if silent { Farewell::Silent } else { Farewell::Leave };
+        for (member, (_, gone)) in self.members.iter_mut().filter(|(_, (of, _))| *of == id) {
+            if instances.is_static {
+                *gone = None;
+            } else {
+                gone.get_or_insert_with(|| format!("{member} has left at {when}, when {id} restarted"));
+            }
+        }
+        if !instances.is_static {
+            self.add_members(&id, instances.workers);
+        }
+        Ok((id, farewell))
+    }
+
+    fn no_instance(&self, name: &str, at: Option<&Place>) -> Mistake {
+        let title = format!("there is no instance `{name}`");
+        let mistake = at.map_or_else(|| Mistake::anywhere(title.clone()), |at| Mistake::at(at, &title));
+        let names = || self.instances.keys().map(InstanceId::as_str);
+        let label = match self.members.get(&MemberId::from(name)) {
+            Some((instance, _)) => format!("it is a member: a restart takes its instance, {instance}"),
+            None => did_you_mean(name, names()).unwrap_or_else(|| "nothing has this name then".to_owned()),
+        };
+        mistake
+            .label(label)
+            .hint(format!("the instances, at that time, are: {}", names().collect::<Vec<_>>().join(", ")))
     }
 
     /// Takes the named out of the group; somebody must be left.

@@ -13,5 +13,6 @@ mod measuring;
 mod mistakes;
 mod pairing;
 mod planning;
+mod restarting;
 mod sweeping;
 mod tracing;

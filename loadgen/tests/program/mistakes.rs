@@ -36,7 +36,33 @@ const FILES: &[(&str, &str, &[&str])] = &[
     ("start = { instances = 1 }", "leave = [\"S7\"]", &["`S7` is not in the group", "S1 on I1; S2 on I2"]),
     ("start = { instances = 1 }", "crash = [\"I1\", \"S1\"]", &["S1 has crashed at 400ms"]),
     ("start = { instances = 1 }", "stall = { member = \"S1\" }", &["`stall` lacks `lasting`"]),
-    ("start = { instances = 1 }", "restart = { instance = \"I1\" }", &["not supported yet"]),
+    (
+        "start = { instances = 1 }",
+        "restart = { instance = \"I7\" }",
+        &["small.toml:26:24", "there is no instance `I7`", "are: I1, I2"],
+    ),
+    (
+        "start = { instances = 1 }",
+        "restart = { instance = \"S2\" }",
+        &["small.toml:26:24", "it is a member: a restart takes its instance, I2"],
+    ),
+    (
+        "start = { instances = 1 }",
+        "restart = { instance = \"I1\", static = true }",
+        &["small.toml:26:39", "the members of I1 are not static", "start it with `static = true`"],
+    ),
+    (
+        "start = { instances = 1 }",
+        "restart = { instance = \"I1\", static = \"yes\" }",
+        &["small.toml:26:39", "`static` must be true or false"],
+    ),
+    ("start = { instances = 1 }", "restart = { static = true }", &["`restart` lacks `instance`"]),
+    (
+        "start = { instances = 1 }",
+        "restart = { instance = \"I1\", down = 3 }",
+        &["small.toml:26:37", "`down` needs a unit"],
+    ),
+    ("count = 2", "count = 2\nstatic = 1", &["small.toml:23:10", "`static` must be true or false"]),
     ("time = \"400ms\"", "after = \"ready(S1)\"", &["needs a `deadline`", "deadline = \"10s\""]),
     (
         "time = \"400ms\"",
