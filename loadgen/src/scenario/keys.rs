@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value as Json, json};
 
-use super::rule::{
-    Choice, Count, Flag, Keys, Later, Metric, Names, Number, Rule, Strategies, Text, Time, Until,
-};
+use super::rule::{Choice, Count, Flag, Keys, Metric, Names, Number, Rule, Strategies, Text, Time, Until};
 
 /// One key.
 pub(crate) struct Key<R> {

@@ -391,27 +391,3 @@ impl Rule for Strategies {
         json!({ "type": "array", "minItems": 1, "items": { "type": "string" } })
     }
 }
-
-/// A key that the design has and this version does not support.
-pub(crate) struct Later {
-    /// What to do instead.
-    pub(crate) instead: &'static str,
-}
-
-impl Rule for Later {
-    type Value = ();
-
-    fn read(&self, key: &str, node: &Node) -> Result<(), Mistake> {
-        Err(Mistake::at(&node.at, format!("`{key}` is not supported yet"))
-            .label("not in this version")
-            .hint(self.instead))
-    }
-
-    fn show(&self, (): &()) -> Json {
-        Json::Null
-    }
-
-    fn schema(&self) -> Json {
-        json!(false)
-    }
-}
