@@ -126,3 +126,18 @@ fn errors_can_be_told_apart() {
     assert!(matches!(read("r", b""), Err(ReadError::Empty { .. })));
     assert!(matches!(read("r", b"{"), Err(ReadError::Cut { line: 1, .. })));
 }
+
+/// What was published once stays readable.
+#[test]
+fn reference_runs_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("runs");
+    let mut found = 0;
+    for run in std::fs::read_dir(&folder).expect("reference runs") {
+        let file = run.expect("a folder").path().join("result.json");
+        let name = file.display().to_string();
+        let result = read(&name, &std::fs::read(&file).expect(&name)).expect(&name);
+        assert!(!result.incomplete && result.runs.iter().all(|run| run.audit.passed), "{name}");
+        found += 1;
+    }
+    assert!(found > 0);
+}
