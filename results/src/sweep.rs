@@ -100,7 +100,9 @@ fn sweep(key: &str, keys: &[&String], results: &[&RunFile], settings: &[BTreeMap
     let mut rows: Vec<SweepRow> = Vec::new();
     for strategy in strategies {
         for &at in &order {
-            let runs = results[at].trials(strategy);
+            // What was stopped half-way has half the pauses.
+            let mut runs = results[at].trials(strategy);
+            runs.retain(|run| !run.incomplete);
             if runs.is_empty() {
                 continue;
             }

@@ -72,3 +72,24 @@ fn alike_results_are_no_sweep() {
     assert!(sweeps(&[&result, &result]).is_empty());
     assert!(sweeps(&[]).is_empty());
 }
+
+#[test]
+fn a_run_that_was_stopped_is_no_row() {
+    let whole = result(100_000, "tight");
+    let mut stopped = result(1_000_000, "tight");
+    stopped.runs[1].incomplete = true;
+    let sweeps = sweeps(&[&whole, &stopped]);
+    let rows: Vec<_> = sweeps[0].rows.iter().map(|row| (row.strategy.as_str(), row.value.as_str())).collect();
+    assert_eq!(rows, [("eager", "100000"), ("eager", "1000000"), ("learner", "100000")]);
+}
+
+#[test]
+fn what_is_said_to_be_swept_counts_alone() {
+    let mut results = [result(100_000, "tight"), result(1_000_000, "kafka")];
+    for (result, keys) in results.iter_mut().zip([100_000, 1_000_000]) {
+        result.sweep.insert("state.keys".to_owned(), keys.into());
+    }
+    let sweeps = sweeps(&results.iter().collect::<Vec<_>>());
+    let keys: Vec<&str> = sweeps.iter().map(|sweep| sweep.key.as_str()).collect();
+    assert_eq!(keys, ["state.keys"], "the profile differs too, but nobody swept it");
+}
