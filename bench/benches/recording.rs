@@ -22,8 +22,8 @@ use loadgen::record::{Part, Recorder};
 const TURN: usize = 500;
 /// Turns of one measurement.
 const TURNS: u64 = 2_000;
-/// Between two turns: 50,000 records a second, so that an interval of 100 ms has ten turns.
-const TURN_TIME: Duration = Duration::from_millis(10);
+/// Between two turns: 500,000 records a second, a worker at full speed, as the record path beside it.
+const TURN_TIME: Duration = Duration::from_millis(1);
 const KEYS: u64 = 200_000;
 const VALUE_BYTES: usize = 100;
 const MEASUREMENTS: usize = 7;
@@ -32,7 +32,7 @@ const MEASUREMENTS: usize = 7;
 fn record(turns: u64) -> Duration {
     let (task, member) = (TaskId::from("T1"), MemberId::from("S1"));
     let recorder = Recorder::new(std::slice::from_ref(&task), 50_000);
-    recorder.set_origin(Time::ZERO + Duration::from_secs(1), Some((5_000_000, 10_000_000)));
+    recorder.set_origin(Time::ZERO + Duration::from_secs(1), Some((500_000, 1_500_000)));
     recorder.begin(Part::Measured);
     let clock = RealClock::start();
     let mut intended = vec![Time::ZERO; TURN];
@@ -40,7 +40,8 @@ fn record(turns: u64) -> Duration {
     for turn in 0..turns {
         let at = Time::ZERO + Duration::from_secs(1) + TURN_TIME * u32::try_from(turn).unwrap_or(u32::MAX);
         for (nth, intended) in intended.iter_mut().enumerate() {
-            *intended = at - TURN_TIME - Duration::from_micros(nth as u64 * 20);
+            // A backlog of 10 ms and more: latencies differ from record to record.
+            *intended = at - Duration::from_micros(10_000 + nth as u64 * 20);
         }
         let served = Served {
             task: &task,
