@@ -20,6 +20,7 @@ use serde_json::{Value as Json, json};
 pub mod builtin;
 mod claims;
 mod condition;
+mod key;
 mod keys;
 mod mistake;
 mod plan;
@@ -139,7 +140,7 @@ impl Found {
 /// The JSON Schema of a scenario file.
 #[must_use]
 pub fn schema() -> Json {
-    use keys::AnyKey;
+    use key::AnyKey;
     let mut schema = keys::SCENARIO.schema().unwrap_or_default();
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema["title"] = json!("Understudy scenario");

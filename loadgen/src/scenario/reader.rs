@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::keys::{Absent, AnyKey, Key, Section};
+use super::key::{Absent, AnyKey, Key, Section};
 use super::mistake::{Mistake, did_you_mean};
 use super::rule::Rule;
 use super::tree::{Entry, Node, Place, Value, parse};

@@ -8,6 +8,7 @@ use assignor::{InstanceId, MemberId};
 use engine::cluster::Farewell;
 
 use super::condition::Condition;
+use super::key::{AnyKey, Key};
 use super::keys;
 use super::mistake::{Mistake, did_you_mean};
 use super::quantity::show_time;
@@ -124,7 +125,7 @@ enum RawAct {
 }
 
 /// Reads `count` or `instances`, `workers` and `static`. The rules keep both far below `u32::MAX`.
-pub(super) fn instances(reader: &mut Reader<'_>, count: &keys::Key<super::rule::Count>) -> Instances {
+pub(super) fn instances(reader: &mut Reader<'_>, count: &Key<super::rule::Count>) -> Instances {
     let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     Instances {
         count: small(reader.get(count)),
@@ -153,8 +154,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> RawEvent {
     acts.extend(stall.flatten().map(|(who, lasting)| RawAct::Stall(who, lasting)));
     acts.extend(reader.section_if_written(&keys::RESTART, restart).flatten());
 
-    let written: [&dyn keys::AnyKey; 5] =
-        [&keys::START, &keys::LEAVE, &keys::CRASH, &keys::STALL, &keys::RESTART];
+    let written: [&dyn AnyKey; 5] = [&keys::START, &keys::LEAVE, &keys::CRASH, &keys::STALL, &keys::RESTART];
     if let (Some(at), true) = (reader.at().cloned(), written.iter().all(|key| reader.place(*key).is_none())) {
         reader.mistake(
             Mistake::at(&at, "[[at]] says when, but not what")
@@ -178,7 +178,7 @@ fn when(reader: &mut Reader<'_>) -> Option<(When, Place)> {
     let time = reader.maybe(&keys::AT_TIME);
     let after = reader.maybe(&keys::AFTER).flatten();
     let deadline = reader.maybe(&keys::DEADLINE);
-    let places = [&keys::AT_TIME as &dyn keys::AnyKey, &keys::AFTER, &keys::DEADLINE];
+    let places = [&keys::AT_TIME as &dyn AnyKey, &keys::AFTER, &keys::DEADLINE];
     let [time_at, after_at, deadline_at] = places.map(|key| reader.place(key).cloned());
     let example = "for example: after = \"ready(S4)\" and deadline = \"10s\"";
     let mistake = match (&time_at, &after_at, &deadline_at) {
