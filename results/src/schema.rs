@@ -208,6 +208,13 @@ pub fn json_schema() -> serde_json::Value {
     schema
 }
 
+/// Plain data as the text of a file.
+pub(crate) fn pretty(data: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(data).expect("plain data becomes JSON");
+    text.push('\n');
+    text
+}
+
 impl RunFile {
     /// The file's text: indented JSON with a newline at its end.
     ///
@@ -215,9 +222,7 @@ impl RunFile {
     /// Never: the types hold nothing that JSON can't, and non-finite numbers become `null`.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data becomes JSON");
-        text.push('\n');
-        text
+        pretty(self)
     }
 
     /// The strategies in the order in which they first ran.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::likeness::{self, Difference};
+use crate::schema;
 
 /// The name of this version of the file, found under the key `schema`.
 pub const SCHEMA: &str = "understudy/sweep/v1";
@@ -56,9 +57,7 @@ impl SweepFile {
     /// Never: the types hold nothing that JSON can't.
     #[must_use]
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data becomes JSON");
-        text.push('\n');
-        text
+        schema::pretty(self)
     }
 
     /// What keeps this sweep from being gone on with as `asked`: places, and what is there against what is asked.
