@@ -1,62 +1,18 @@
 //! Records through a task, source to log to store, against a get and a put per record.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bench::record_path::{KEYS, TURN, VALUE_BYTES, sources, task, turns};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use engine::audit::audit;
 use engine::clock::{Clock, RealClock, Time};
-use engine::log::{FileLogs, LogDirectory, LogOptions};
-use engine::position::Claim;
-use engine::source::{KeyDistribution, Records, Sources, SyntheticLoad, SyntheticSources};
-use engine::store::{RocksOptions, RocksStores, StoreDirectory};
-use engine::task::processor::Count;
+use engine::source::{KeyDistribution, Records, Sources, SyntheticSources};
+use engine::store::RocksOptions;
 use engine::task::processor::count::Counted;
-use engine::task::{ActiveTask, NeverBreaks, Parts, resume};
 use rocksdb::{DB, Options, WriteOptions};
 
-const KEYS: u64 = 200_000;
 const RECORDS: u64 = 1_000_000;
-const VALUE_BYTES: usize = 100;
-/// Records of a turn.
-const TURN: usize = 500;
-
-fn sources(distribution: KeyDistribution) -> SyntheticSources {
-    let sources = SyntheticSources::new(&SyntheticLoad {
-        seed: 1,
-        tasks: vec![("T1".into(), 1.0)],
-        stateless: Vec::new(),
-        rate: 1e9,
-        keys: KEYS,
-        distribution,
-        record_bytes: 100,
-        updates_per_key: 1,
-    });
-    sources.begin(Time::ZERO);
-    sources
-}
-
-/// A task whose state holds every key once, as after a preload.
-fn task(folder: &Path, sources: &SyntheticSources) -> ActiveTask {
-    let log = FileLogs::new(&folder.join("log"), LogOptions::default()).log(&"T1".into()).expect("a log");
-    let stores = RocksStores::new(&folder.join("state"), &RocksOptions::default()).expect("a folder");
-    let store = stores.open(&"T1".into()).expect("a store");
-    let fenced = log.fence(Claim::default()).expect("a fence");
-    let processor = Box::new(Count::new(VALUE_BYTES));
-    let parts = Parts { task: "T1".into(), log, store, processor };
-    let mut task = resume(parts, fenced, sources).expect("a task");
-    turns(&mut task, KEYS);
-    task
-}
-
-fn turns(task: &mut ActiveTask, records: u64) {
-    let mut done = 0;
-    while done < records {
-        let most = TURN.min((records - done) as usize);
-        done += task.turn(Time::NEVER, most, &NeverBreaks).expect("a turn").records as u64;
-    }
-}
 
 /// The same state, one record at a time.
 fn get_and_put(database: &DB, records: &Records, unlogged: &WriteOptions) {

@@ -2,30 +2,21 @@
 //! source to log to store. The last line says the one as a share of the other.
 
 use std::hint::black_box;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use assignor::{MemberId, TaskId};
+use bench::record_path::{TURN, sources, task, turns};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use engine::clock::{Clock, RealClock, Time};
 use engine::event::{Observer, Served};
-use engine::log::{FileLogs, LogDirectory, LogOptions};
-use engine::position::Claim;
-use engine::source::{KeyDistribution, SyntheticLoad, SyntheticSources};
-use engine::store::{RocksOptions, RocksStores, StoreDirectory};
-use engine::task::processor::Count;
-use engine::task::{ActiveTask, NeverBreaks, Parts, resume};
+use engine::source::KeyDistribution;
 use loadgen::record::{Part, Recorder};
 
-/// Records of a turn, as in a run.
-const TURN: usize = 500;
 /// Turns of one measurement.
 const TURNS: u64 = 2_000;
 /// Between two turns: 500,000 records a second, a worker at full speed, as the record path beside it.
 const TURN_TIME: Duration = Duration::from_millis(1);
-const KEYS: u64 = 200_000;
-const VALUE_BYTES: usize = 100;
 const MEASUREMENTS: usize = 7;
 
 /// Hands `turns` turns over, some records late, some in the window, as a worker does.
@@ -58,44 +49,14 @@ fn record(turns: u64) -> Duration {
     took
 }
 
-fn sources() -> SyntheticSources {
-    let sources = SyntheticSources::new(&SyntheticLoad {
-        seed: 1,
-        tasks: vec![("T1".into(), 1.0)],
-        rate: 1e9,
-        keys: KEYS,
-        distribution: KeyDistribution::Zipf(0.99),
-        record_bytes: 100,
-        updates_per_key: 1,
-        stateless: Vec::new(),
-    });
-    sources.begin(Time::ZERO);
-    sources
-}
-
-fn task(folder: &Path, sources: &SyntheticSources) -> ActiveTask {
-    let log = FileLogs::new(&folder.join("log"), LogOptions::default()).log(&"T1".into()).expect("a log");
-    let stores = RocksStores::new(&folder.join("state"), &RocksOptions::default()).expect("a folder");
-    let store = stores.open(&"T1".into()).expect("a store");
-    let fenced = log.fence(Claim::default()).expect("a fence");
-    let processor = Box::new(Count::new(VALUE_BYTES));
-    resume(Parts { task: "T1".into(), log, store, processor }, fenced, sources).expect("a task")
-}
-
-/// `turns` turns of a task whose state holds every key.
-fn process(turns: u64) -> Duration {
+/// `count` turns of a task whose state holds every key.
+fn process(count: u64) -> Duration {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut task = task(folder.path(), &sources());
-    let mut run = |turns: u64| {
-        for _ in 0..turns {
-            let turn = task.turn(Time::NEVER, TURN, &NeverBreaks).expect("a turn");
-            assert_eq!(turn.records, TURN);
-        }
-    };
-    run(KEYS / TURN as u64);
+    let sources = sources(KeyDistribution::Zipf(0.99));
+    let mut task = task(folder.path(), &sources);
     let clock = Arc::new(RealClock::start());
     let begun = clock.now();
-    run(turns);
+    turns(&mut task, count * TURN as u64);
     clock.now().since(begun)
 }
 

@@ -2,3 +2,4 @@
 
 pub mod changelogs;
 pub mod groups;
+pub mod record_path;

@@ -11,8 +11,8 @@ use crate::log::TaskLog;
 use crate::position::Offset;
 use crate::source::{KeyMap, Records, Sources};
 use crate::store::Store;
-use crate::task::processor::count::{CountEach, Counted};
-use crate::task::processor::{Join, Keyed, Window};
+use crate::task::processor::count::Counted;
+use crate::task::processor::{Count, Join, Keyed, Window};
 
 /// The outcome, in records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl AddAssign for Audit {
 ///
 /// As there.
 pub fn audit(task: &TaskId, sources: &dyn Sources, store: &dyn Store) -> Result<Audit, Error> {
-    audit_keyed(&CountEach, task, sources, store)
+    audit_keyed(&Count::new(0), task, sources, store)
 }
 
 /// Audits one task's final store, by what its processor keeps: every source record before the offset at which the
@@ -79,7 +79,7 @@ pub fn audit_state(
     store: &dyn Store,
 ) -> Result<Audit, Error> {
     match processor {
-        ProcessorKind::Count { .. } => audit_keyed(&CountEach, task, sources, store),
+        ProcessorKind::Count { value_bytes } => audit_keyed(&Count::new(value_bytes), task, sources, store),
         ProcessorKind::Window { options, value_bytes } => {
             audit_keyed(&Window::new(options, value_bytes), task, sources, store)
         }

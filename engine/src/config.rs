@@ -6,8 +6,7 @@ use crate::log::LogOptions;
 use crate::restore::ReplayOptions;
 use crate::store::RocksOptions;
 use crate::task::CommitOptions;
-use crate::task::processor::keyed::PerKey;
-use crate::task::processor::{Count, Join, Map, Processor, Window, WindowOptions};
+use crate::task::processor::{Count, Join, Map, PerKey, Processor, Window, WindowOptions};
 
 /// How members learn that a rebalance has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +108,7 @@ impl ProcessorKind {
     #[must_use]
     pub fn make(self) -> Box<dyn Processor> {
         match self {
-            Self::Count { value_bytes } => Box::new(Count::new(value_bytes)),
+            Self::Count { value_bytes } => Box::new(PerKey::new(Count::new(value_bytes))),
             Self::Window { options, value_bytes } => Box::new(PerKey::new(Window::new(options, value_bytes))),
             Self::Join { table_every, value_bytes } => {
                 Box::new(PerKey::new(Join::new(table_every, value_bytes)))

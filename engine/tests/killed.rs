@@ -21,7 +21,7 @@ use engine::position::{Claim, Incarnation};
 use engine::preload::preload;
 use engine::source::{KeyDistribution, Sources, SyntheticLoad, SyntheticSources, mix};
 use engine::store::{RocksOptions, RocksStores, StoreDirectory};
-use engine::task::processor::Count;
+use engine::task::processor::{Count, PerKey};
 use engine::task::{CommitOptions, NeverBreaks, Parts, open_copy, resume};
 
 /// Set for the process that is to be killed: the folder that it works in.
@@ -77,7 +77,8 @@ fn process() {
         let opened = open_copy(&stores, &*log, &task).unwrap();
         assert!(opened.discarded.is_none(), "a valid copy is not used: {:?}", opened.discarded);
         reused.push(opened.store.checkpoint().offset.0.to_string());
-        let parts = Parts { task, log, store: opened.store, processor: Box::new(Count::new(64)) };
+        let parts =
+            Parts { task, log, store: opened.store, processor: Box::new(PerKey::new(Count::new(64))) };
         let mut task = resume(parts, fenced, &sources).unwrap();
         task.set_commit(CommitOptions { updates: 200, ..CommitOptions::default() });
         active.push(task);
@@ -97,7 +98,7 @@ fn prepared() -> tempfile::TempDir {
     let (logs, sources) = (logs(folder.path()), sources());
     for task in tasks() {
         let log = logs.log(&task).unwrap();
-        preload(&task, &*log, &sources, &mut Count::new(64), &mut |_| true).unwrap();
+        preload(&task, &*log, &sources, &mut PerKey::new(Count::new(64)), &mut |_| true).unwrap();
     }
     folder
 }
@@ -160,8 +161,12 @@ fn finish_and_audit(folder: &Path) {
         let fenced = log.fence(claim).unwrap();
         let opened = open_copy(&stores, &*log, &task).unwrap();
         assert!(opened.discarded.is_none(), "{:?}", opened.discarded);
-        let parts =
-            Parts { task: task.clone(), log, store: opened.store, processor: Box::new(Count::new(64)) };
+        let parts = Parts {
+            task: task.clone(),
+            log,
+            store: opened.store,
+            processor: Box::new(PerKey::new(Count::new(64))),
+        };
         let mut active = resume(parts, fenced, &sources).unwrap();
         for _ in 0..20 {
             active.turn(Time::NEVER, 100, &NeverBreaks).unwrap();
@@ -206,7 +211,7 @@ fn a_copy_with_damaged_files_is_thrown_away_and_replayed_anew() {
             task: task.clone(),
             log: log.clone(),
             store,
-            processor: Box::new(Count::new(64)),
+            processor: Box::new(PerKey::new(Count::new(64))),
         };
         let mut active = resume(parts(opened.store), fenced, &sources).unwrap();
         active.turn(Time::NEVER, 500, &NeverBreaks).unwrap();

@@ -12,7 +12,7 @@ use crate::error::{Error, LogError};
 use crate::group::message::MemberEvent;
 use crate::position::Claim;
 use crate::source::{Source, Sources, SyntheticSources};
-use crate::task::processor::Count;
+use crate::task::processor::{Count, PerKey};
 use crate::task::{Breaker, NeverBreaks, Parts, Step, TurnError, When, resume};
 
 /// Records of one turn, at most: small, so that turns, fences and replays interleave.
@@ -109,7 +109,7 @@ impl World {
             task: task.clone(),
             log: self.logs.of(task),
             store,
-            processor: Box::new(Count::new(VALUE_BYTES)),
+            processor: Box::new(PerKey::new(Count::new(VALUE_BYTES))),
         };
         let forgetful = Forgetful(self.sources.clone());
         let sources: &dyn Sources = if forgets { &forgetful } else { &self.sources };

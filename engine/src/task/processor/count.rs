@@ -1,14 +1,9 @@
 //! The processor `count`: per key, how many records there were, and a sum of their hashed source offsets, so that the
 //! audit tells a loss from a doubling even where both happen.
 
-use super::Processor;
-use super::distinct::Distinct;
 use super::keyed::Keyed;
 use crate::clock::Time;
-use crate::error::StoreError;
-use crate::log::BatchBuilder;
-use crate::source::{Records, mix};
-use crate::store::ReadState;
+use crate::source::mix;
 
 /// What `count` keeps of a key: the first 16 bytes of its value, little-endian; the rest is padding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,28 +44,21 @@ impl Counted {
     }
 }
 
-/// Counts records per key. Each turn reads and writes each of its distinct keys once.
-#[derive(Debug)]
+/// Counts records per key.
+#[derive(Clone, Copy, Debug)]
 pub struct Count {
     value_bytes: usize,
-    distinct: Distinct,
-    counted: Vec<Counted>,
 }
 
 impl Count {
     /// Values are padded to `value_bytes`, which is at least [`Counted::BYTES`].
     #[must_use]
     pub fn new(value_bytes: usize) -> Self {
-        let value_bytes = value_bytes.max(Counted::BYTES);
-        Self { value_bytes, distinct: Distinct::default(), counted: Vec::new() }
+        Self { value_bytes: value_bytes.max(Counted::BYTES) }
     }
 }
 
-/// [`Count`] a record at a time, for audits; a turn counts its own records first.
-#[derive(Clone, Copy, Debug)]
-pub struct CountEach;
-
-impl Keyed for CountEach {
+impl Keyed for Count {
     type State = Counted;
 
     fn add(&self, state: &mut Counted, offset: u64, _: Time) -> u32 {
@@ -83,7 +71,7 @@ impl Keyed for CountEach {
     }
 
     fn value_bytes(&self) -> usize {
-        Counted::BYTES
+        self.value_bytes
     }
 
     fn encode(&self, state: &Counted, value: &mut [u8]) {
@@ -95,53 +83,20 @@ impl Keyed for CountEach {
     }
 }
 
-impl Processor for Count {
-    fn process(
-        &mut self,
-        records: &Records,
-        state: &dyn ReadState,
-        out: &mut BatchBuilder,
-    ) -> Result<(), StoreError> {
-        let Self { value_bytes, distinct, counted } = self;
-        distinct.reset(records.len());
-        counted.clear();
-        for (index, &offset) in records.offsets.iter().enumerate() {
-            let number = distinct.number(records, index);
-            if number == counted.len() {
-                counted.push(Counted::default());
-            }
-            counted[number].add(offset);
-        }
-        let keys: Vec<_> = distinct.keys(records).collect();
-        let mut short = None;
-        state.get_many(&keys, &mut |number, value| match value.map(Counted::decode) {
-            None => {}
-            Some(Some(before)) => counted[number].merge(before),
-            Some(None) => short = Some(number),
-        })?;
-        if let Some(number) = short {
-            let what = format!("the value of key {:?} is too short for a count", keys[number]);
-            return Err(StoreError::Damaged { path: state.location(), what });
-        }
-        for (key, now) in keys.into_iter().zip(counted.iter()) {
-            out.put_with(key, *value_bytes, |value| now.encode(value));
-        }
-        out.count_outputs(records.len() as u32);
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use assignor::TaskId;
 
+    use super::super::{PerKey, Processor};
     use super::*;
+    use crate::log::BatchBuilder;
+    use crate::source::Records;
     use crate::store::{Checkpoint, MemStores, StoreDirectory};
 
     #[test]
     fn one_update_a_key_on_top_of_what_the_store_holds() {
         let mut store = MemStores::default().open(&TaskId::from("T1")).unwrap();
-        let mut count = Count::new(20);
+        let mut count = PerKey::new(Count::new(20));
         let mut batch = BatchBuilder::default();
         for turn in 0..2 {
             let mut records = Records::default();

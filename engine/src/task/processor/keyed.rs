@@ -37,7 +37,7 @@ pub trait Keyed: fmt::Debug + Send {
 
 /// The [`Processor`] of a [`Keyed`]: each turn reads and writes each of its distinct keys once.
 #[derive(Debug)]
-pub(crate) struct PerKey<K: Keyed> {
+pub struct PerKey<K: Keyed> {
     keyed: K,
     distinct: Distinct,
     states: Vec<K::State>,
@@ -45,7 +45,9 @@ pub(crate) struct PerKey<K: Keyed> {
 }
 
 impl<K: Keyed> PerKey<K> {
-    pub(crate) fn new(keyed: K) -> Self {
+    /// Takes records in as `keyed` says.
+    #[must_use]
+    pub fn new(keyed: K) -> Self {
         Self { keyed, distinct: Distinct::default(), states: Vec::new(), numbers: Vec::new() }
     }
 }

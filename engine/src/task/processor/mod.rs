@@ -16,7 +16,7 @@ pub mod window;
 
 pub use count::Count;
 pub use join::Join;
-pub use keyed::Keyed;
+pub use keyed::{Keyed, PerKey};
 pub use map::Map;
 pub use window::{Window, WindowOptions};
 
