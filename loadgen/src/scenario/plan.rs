@@ -313,13 +313,6 @@ fn rocks(reader: &mut Reader<'_>) -> RocksOptions {
 fn load(reader: &mut Reader<'_>, home: &Path) -> (Load, Duration) {
     let slo = Duration::from_millis(reader.get(&keys::SLO_MS));
     let speed = reader.get(&keys::SPEED);
-    if speed <= 0.0 {
-        let mistake = match reader.place(&keys::SPEED) {
-            Some(at) => Mistake::at(at, "`speed` must be above 0"),
-            None => Mistake::anywhere("`speed` must be above 0"),
-        };
-        reader.mistake(mistake.hint("for example: speed = 2.0 plays it in half the time"));
-    }
     let looping = reader.get(&keys::LOOP);
     let skip_broken = reader.get(&keys::BROKEN_LINES) == "skip";
     // A file is often set over a scenario with a synthetic load, whose keys then mean nothing.

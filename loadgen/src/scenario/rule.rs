@@ -1,5 +1,6 @@
 //! What a key of a scenario may be set to: each rule reads a value, or says what is wrong with it and what is right.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde_json::{Value as Json, json};
@@ -32,6 +33,17 @@ fn wrong_kind(key: &str, node: &Node, wanted: &str, example: &str) -> Mistake {
         .hint(format!("for example: {key} = {example}"))
 }
 
+fn too_small(key: &str, node: &Node, least: &dyn Display) -> Mistake {
+    Mistake::at(&node.at, format!("`{key}` is too small: it must be at least {least}"))
+        .label(format!("at least {least}"))
+}
+
+fn too_much(key: &str, node: &Node, most: &dyn Display, why: &str) -> Mistake {
+    Mistake::at(&node.at, format!("`{key}` is beyond reason: it must be at most {most}"))
+        .label(format!("at most {most}"))
+        .hint(format!("the bound is there because {why}"))
+}
+
 /// A whole number within reason.
 pub(crate) struct Count {
     pub(crate) least: u64,
@@ -56,13 +68,8 @@ impl Rule for Count {
         };
         match u64::try_from(number) {
             Ok(number) if (self.least..=self.most).contains(&number) => Ok(number),
-            Err(_) if number > 0 => Err(self.too_much(key, node)),
-            Ok(number) if number > self.most => Err(self.too_much(key, node)),
-            _ => {
-                let least = quantity::grouped(self.least);
-                Err(Mistake::at(&node.at, format!("`{key}` is too small: it must be at least {least}"))
-                    .label(format!("at least {least}")))
-            }
+            _ if number < i128::from(self.least) => Err(too_small(key, node, &quantity::grouped(self.least))),
+            _ => Err(too_much(key, node, &quantity::grouped(self.most), self.why)),
         }
     }
 
@@ -72,15 +79,6 @@ impl Rule for Count {
 
     fn schema(&self) -> Json {
         json!({ "type": "integer", "minimum": self.least, "maximum": self.most })
-    }
-}
-
-impl Count {
-    fn too_much(&self, key: &str, node: &Node) -> Mistake {
-        let most = quantity::grouped(self.most);
-        Mistake::at(&node.at, format!("`{key}` is beyond reason: it must be at most {most}"))
-            .label(format!("at most {most}"))
-            .hint(format!("the bound is there because {}", self.why))
     }
 }
 
@@ -115,13 +113,7 @@ impl Rule for Time {
                 .label(format!("at least {least}")));
         }
         if time > self.most {
-            let most = quantity::show_time(self.most);
-            return Err(Mistake::at(
-                &node.at,
-                format!("`{key}` is beyond reason: it must be at most {most}"),
-            )
-            .label(format!("at most {most}"))
-            .hint(format!("the bound is there because {}", self.why)));
+            return Err(too_much(key, node, &quantity::show_time(self.most), self.why));
         }
         Ok(time)
     }
@@ -280,17 +272,34 @@ impl Rule for Keys {
 }
 
 /// A number, with or without a fraction.
-pub(crate) struct Number;
+pub(crate) struct Number {
+    pub(crate) least: f64,
+    pub(crate) most: f64,
+    /// Why not more.
+    pub(crate) why: &'static str,
+}
+
+impl Number {
+    /// Any at all, save infinity.
+    pub(crate) const ANY: Self = Self { least: f64::MIN, most: f64::MAX, why: "it is the greatest there is" };
+}
 
 impl Rule for Number {
     type Value = f64;
 
     fn read(&self, key: &str, node: &Node) -> Result<f64, Mistake> {
-        match node.value {
-            Value::Integer(number) => Ok(number as f64),
-            Value::Float(number) if number.is_finite() => Ok(number),
-            _ => Err(wrong_kind(key, node, "a number", "0.5")),
+        let number = match node.value {
+            Value::Integer(number) => number as f64,
+            Value::Float(number) if !number.is_nan() => number,
+            _ => return Err(wrong_kind(key, node, "a number", "0.5")),
+        };
+        if number < self.least {
+            return Err(too_small(key, node, &self.least));
         }
+        if number > self.most {
+            return Err(too_much(key, node, &self.most, self.why));
+        }
+        Ok(number)
     }
 
     fn show(&self, value: &f64) -> Json {
@@ -298,7 +307,14 @@ impl Rule for Number {
     }
 
     fn schema(&self) -> Json {
-        json!({ "type": "number" })
+        let mut schema = json!({ "type": "number" });
+        if self.least > f64::MIN {
+            schema["minimum"] = json!(self.least);
+        }
+        if self.most < f64::MAX {
+            schema["maximum"] = json!(self.most);
+        }
+        schema
     }
 }
 

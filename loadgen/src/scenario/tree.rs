@@ -63,6 +63,7 @@ impl Value {
         match self {
             Self::Text(_) => "a text",
             Self::Integer(_) => "a whole number",
+            Self::Float(number) if number.is_nan() => "NaN",
             Self::Float(_) => "a number",
             Self::Flag(_) => "true or false",
             Self::Date => "a date",

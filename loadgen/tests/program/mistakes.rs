@@ -107,7 +107,12 @@ const FILES: &[(&str, &str, &[&str])] = &[
         &["RocksDB does not understand", "max_opne_files"],
     ),
     ("rate = 3_000", "file = \"a.csv\"\nfiles = [\"b.csv\"]", &["a `file` or `files`, not both"]),
-    ("rate = 3_000", "speed = 0", &["`speed` must be above 0"]),
+    ("rate = 3_000", "speed = 0", &["`speed` is too small", "at least 0.001"]),
+    ("rate = 3_000", "speed = -1.5", &["`speed` is too small", "at least 0.001"]),
+    ("rate = 3_000", "speed = 1e9", &["`speed` is beyond reason", "at most 1000000", "a tenth of a second"]),
+    ("rate = 3_000", "speed = inf", &["`speed` is beyond reason"]),
+    ("rate = 3_000", "speed = nan", &["`speed` must be a number, not NaN"]),
+    ("rate = 3_000", "rate = nan", &["`rate` must be a whole number, not NaN"]),
     ("tasks = 3", "tasks = = 3", &["small.toml:2:9", "this is not TOML"]),
     (
         "title = \"A small scale-up for tests\"",

@@ -24,8 +24,10 @@ use crate::clock::Time;
 use crate::error::SourceError;
 
 mod lines;
+mod pace;
 mod tape;
 
+use pace::Pace;
 use tape::{Entry, Recorder, Tape};
 
 /// What is to be played, and how.
@@ -39,7 +41,7 @@ pub struct RecordedLoad {
     pub stateless: Vec<TaskId>,
     /// Preloaded updates of every key.
     pub updates_per_key: u64,
-    /// So many times as fast as it was recorded.
+    /// So many times as fast as it was recorded, to the millionth.
     pub speed: f64,
     /// Whether it begins anew when it has come to its end.
     pub looping: bool,
@@ -66,7 +68,7 @@ pub struct RecordedSources(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     span: Span,
-    speed: f64,
+    pace: Pace,
     /// After this time in the recording it begins anew; `None` if it doesn't.
     period: Option<u64>,
     broken: BrokenLines,
@@ -125,7 +127,7 @@ impl RecordedSources {
         let tapes = self.0.tasks.values().map(|recording| &recording.tape);
         let records = tapes.clone().map(Tape::len).sum();
         let lasts = tapes.map(Tape::last).max().unwrap_or(0);
-        (records, if self.0.period.is_some() && records > 0 { u64::MAX } else { self.0.played(lasts) })
+        (records, if self.0.period.is_some() && records > 0 { u64::MAX } else { self.0.pace.played(lasts) })
     }
 
     /// The lines that were passed over.
@@ -227,8 +229,8 @@ impl Loader {
         let lasts = tasks.values().map(|recording| recording.tape.last()).max().unwrap_or(0);
         // The last record is followed by the first at the recording's mean distance.
         let period = load.looping.then(|| (lasts + lasts / records.saturating_sub(1).max(1)).max(1));
-        let (span, speed, broken) = (Span::default(), load.speed, self.broken);
-        Ok(RecordedSources(Arc::new(Shared { span, speed, period, broken, tasks })))
+        let (span, pace, broken) = (Span::default(), Pace::new(load.speed), self.broken);
+        Ok(RecordedSources(Arc::new(Shared { span, pace, period, broken, tasks })))
     }
 }
 
@@ -247,15 +249,10 @@ impl TaskRecorder {
 }
 
 impl Shared {
-    /// How long after the beginning something happens that is at `recorded` on the tape.
-    fn played(&self, recorded: u64) -> u64 {
-        if self.speed == 1.0 { recorded } else { (recorded as f64 / self.speed) as u64 }
-    }
-
     /// Time of the live record `nth` after the beginning, given its time on the tape.
     fn time(&self, round: u64, recorded: u64) -> u64 {
         let rounds = self.period.unwrap_or(0).saturating_mul(round);
-        self.played(rounds.saturating_add(recorded))
+        self.pace.played(rounds.saturating_add(recorded))
     }
 
     /// Live records of a task that arrive until `now`.
@@ -265,15 +262,7 @@ impl Shared {
         if last < begin {
             return Ok(0);
         }
-        let elapsed = last.0 - begin.0;
-        // The latest place on the tape that is played by then: the inverse of `played`, which rounds.
-        let mut place = if self.speed == 1.0 { elapsed } else { (elapsed as f64 * self.speed) as u64 };
-        while place > 0 && self.played(place) > elapsed {
-            place -= 1;
-        }
-        while self.played(place.saturating_add(1)) <= elapsed && place < u64::MAX {
-            place += 1;
-        }
+        let place = self.pace.reached(last.0 - begin.0);
         let (rounds, place) = match self.period {
             Some(period) => (place / period, place % period),
             None => (0, place),
@@ -451,7 +440,7 @@ mod tests {
         let text: String =
             (0..10_000).map(|nth| format!("{}.{:03},k{},1\n", nth / 7, nth % 7, nth % 11)).collect();
         let file = written(text.as_bytes(), ".csv");
-        for (speed, looping) in [(0.3, false), (3.7, true), (1.0, true)] {
+        for (speed, looping) in [(0.3, false), (3.7, true), (1.0, true), (1e6, true), (1e9, true)] {
             let sources =
                 RecordedSources::load(&RecordedLoad { speed, looping, ..of(file.path(), 1) }).unwrap();
             sources.begin(Time(77));

@@ -29,11 +29,11 @@ pub(crate) static METRIC: Key<Metric> = Key {
     rule: Metric,
 };
 pub(crate) static AT_MOST: Key<Number> =
-    Key { name: "at_most", doc: "Its upper bound", default: Absent::Fine, rule: Number };
+    Key { name: "at_most", doc: "Its upper bound", default: Absent::Fine, rule: Number::ANY };
 pub(crate) static AT_LEAST: Key<Number> =
-    Key { name: "at_least", doc: "Its lower bound", default: Absent::Fine, rule: Number };
+    Key { name: "at_least", doc: "Its lower bound", default: Absent::Fine, rule: Number::ANY };
 pub(crate) static EXACTLY: Key<Number> =
-    Key { name: "exactly", doc: "What it must be", default: Absent::Fine, rule: Number };
+    Key { name: "exactly", doc: "What it must be", default: Absent::Fine, rule: Number::ANY };
 pub(crate) static CLAIM_STRATEGY: Key<Text> = Key {
     name: "strategy",
     doc: "The strategy it is about, with or without options; every one if absent",

@@ -41,7 +41,7 @@ pub(crate) static SPEED: Key<Number> = Key {
     name: "speed",
     doc: "A recorded load is played so many times as fast as it was recorded",
     default: Absent::Is("1.0"),
-    rule: Number,
+    rule: Number { least: 0.001, most: 1e6, why: "a day is then played in a tenth of a second" },
 };
 pub(crate) static LOOP: Key<Flag> = Key {
     name: "loop",
