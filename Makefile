@@ -23,7 +23,8 @@ demo: setup ## scale a running application up: eager against learner, 1,000,000 
 	$(CARGO) build --release -p loadgen
 	$(UNDERSTUDY) run scale-up --strategy eager,learner --set state.keys=1_000_000
 
-test: setup ## all tests
+test: ## all tests; installs Chromium for that of the report's page, where it may
+	@.ci/setup chromium
 	$(CARGO) test $(BUILD)
 
 scenarios: setup ## every built-in scenario, shortened: audits and claims (about 10 minutes)

@@ -150,6 +150,16 @@ pub enum TaskEvent {
         /// Their bytes.
         bytes: u64,
     },
+    /// A copy follows the changelog for good from now on.
+    StandbyStarted {
+        /// Who.
+        member: MemberId,
+    },
+    /// A standby's copy is closed.
+    StandbyEnded {
+        /// Who.
+        member: MemberId,
+    },
     /// A piece of replay of any copy.
     Replayed {
         /// Where.

@@ -41,7 +41,7 @@ pub(crate) enum Command {
     Trace(TraceArgs),
     /// What each strategy would do with a group
     Plan(PlanArgs),
-    /// Results as text, markdown or CSV
+    /// Results as text, a page, markdown or CSV
     Report(ReportArgs),
     /// Compare two results, or two strategies in one, and gate on the difference
     Compare(CompareArgs),
@@ -140,6 +140,10 @@ pub(crate) struct RunArgs {
     /// Folder for the results [default: understudy-runs/TIME-SCENARIO, in UTC]
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
+
+    /// Open the report in a browser at the end
+    #[arg(long)]
+    pub(crate) open: bool,
 }
 
 #[derive(Debug, Args)]
@@ -213,15 +217,22 @@ pub(crate) enum ReportFormat {
     Text,
     /// For a CI summary or an issue
     Markdown,
+    /// One page with everything, for a browser
+    Html,
     /// One row per run, for change-point tools and spreadsheets
     Csv,
 }
 
+const REPORT_EXAMPLES: &str = "\
+Examples:
+  understudy report understudy-runs/*/ --format html --out report.html --open
+  understudy report understudy-runs/*/ --format markdown --out summary.md
+  understudy report sweep            a sweep: its cells, and a table per swept key
+
+With --out, markdown leaves its pictures as SVG beside it.";
+
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  understudy report understudy-runs/*/ --format markdown --out summary.md\n  \
-                  understudy report sweep            a sweep: its cells, and a table per swept key"
-)]
+#[command(after_help = REPORT_EXAMPLES)]
 pub(crate) struct ReportArgs {
     /// result.json files, or the folders that hold them; a sweep's folder stands for all of its cells
     #[arg(required = true, value_name = "RESULT", value_hint = ValueHint::AnyPath)]
@@ -234,6 +245,10 @@ pub(crate) struct ReportArgs {
     /// Write it here instead of printing it
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: Option<PathBuf>,
+
+    /// Open the file that was written
+    #[arg(long, requires = "out")]
+    pub(crate) open: bool,
 }
 
 /// How a comparison is written.

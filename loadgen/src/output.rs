@@ -21,6 +21,8 @@ use crate::strategies::file_name;
 pub const RESULT: &str = "result.json";
 /// The timelines of all runs.
 pub const TIMELINE: &str = "timeline.csv";
+/// The report, for a browser.
+pub const REPORT: &str = "report.html";
 /// The file that lists a sweep's cells.
 pub const SWEEP: &str = "sweep.json";
 /// What folders of state are called while a run needs them.
@@ -246,7 +248,7 @@ fn results_in(dir: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if [RESULT, TIMELINE, SWEEP].contains(&name.as_str()) || is_log(&name) {
+        if [RESULT, TIMELINE, SWEEP, REPORT].contains(&name.as_str()) || is_log(&name) {
             found.push(name);
         }
     }

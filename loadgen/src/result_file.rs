@@ -4,11 +4,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use loadgen::output::{RESULT, SWEEP};
+use loadgen::output::{RESULT, SWEEP, TIMELINE};
 use results::compare::Named;
 use results::read;
 use results::report::text::Style;
+use results::report::view::Material;
 use results::schema::RunFile;
+use results::timeline::read::{self as timeline, Timeline};
 
 use crate::exit::{self, Failure};
 
@@ -82,6 +84,38 @@ impl ResultFile {
     /// The same with its name.
     pub(crate) fn named(&self) -> Named<'_> {
         Named { file: &self.name, result: &self.result }
+    }
+
+    /// The content of the `timeline.csv` beside it; empty if there is none.
+    pub(crate) fn timelines(&self) -> Result<Vec<Timeline>, Failure> {
+        timelines(Path::new(&self.name).parent().unwrap_or(Path::new("")))
+    }
+}
+
+/// The content of the `timeline.csv` in a folder; empty if there is none.
+pub(crate) fn timelines(folder: &Path) -> Result<Vec<Timeline>, Failure> {
+    let file = folder.join(TIMELINE);
+    let name = file.display().to_string();
+    match fs::read(&file) {
+        Ok(content) => timeline::read(&name, &content).map_err(Failure::unusable),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Failure::Unusable(anyhow::Error::new(error).context(name))),
+    }
+}
+
+/// Results with their timelines, as reports take them.
+pub(crate) fn materials<'a>(
+    results: impl IntoIterator<Item = &'a RunFile>,
+    timelines: &'a [Vec<Timeline>],
+) -> Vec<Material<'a>> {
+    results.into_iter().zip(timelines).map(|(result, timelines)| Material { result, timelines }).collect()
+}
+
+/// Opens a file with whatever the system opens such files with. A machine without a screen has nothing of the kind, so
+/// failing at that is said and is no failure.
+pub(crate) fn open(path: &Path) {
+    if let Err(error) = opener::open(path) {
+        exit::complain(&format!("{} can't be opened here: {error}", path.display()));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use anyhow::{Context, anyhow};
 use assignor::Strategy;
 use loadgen::environment::{disk, environment};
-use loadgen::output::{Output, RESULT};
+use loadgen::output::{Output, REPORT, RESULT};
 use loadgen::run::{self, Ending, Request, Twins};
 use loadgen::scenario::{self, Cell, Load, Plan, When};
 use loadgen::stop::Stop;
@@ -15,7 +15,8 @@ use loadgen::sweep::Sweep;
 use loadgen::workload::Workload;
 use loadgen::{strategies, wall};
 use results::claim::{self, Verdict};
-use results::report::{sweep_table, text, units};
+use results::report::view::Material;
+use results::report::{html, sweep_table, text, units};
 use results::schema::{RunFile, SCHEMA};
 use results::sweep::sweeps;
 use results::sweep_file::{self, Conditions, SweepFile};
@@ -24,7 +25,7 @@ use crate::cli::{Aa, RunArgs};
 use crate::exit::{self, Failure, Outcome};
 use crate::interrupt;
 use crate::progress::Display;
-use crate::result_file::style;
+use crate::result_file::{self, deliver, style};
 
 /// A scenario that is ready to be run: one cell, or a sweep's.
 struct Job<'a> {
@@ -150,7 +151,10 @@ impl Job<'_> {
             Target::Single(output) => {
                 let cell = &self.cells[0];
                 let mut result = asked.heading(cell, output.dir());
-                run_cell(&cell.plan, output, asked, console, &mut result, &mut || Ok(()))
+                let page = output.dir().join(REPORT);
+                let ended = run_cell(&cell.plan, output, asked, console, &mut result, &mut || Ok(()));
+                open_page(asked.args, &page);
+                ended
             }
             Target::Sweep(sweep) => run_sweep(&self.cells, sweep, asked, console),
         }
@@ -181,7 +185,31 @@ fn run_sweep(
     }
     let tables = sweeps(&results.iter().collect::<Vec<_>>());
     exit::say(&format!("\n{}", sweep_table::text(&tables, style()).trim_end()));
+    if let (Ok(_), false) = (&worst, results.is_empty()) {
+        let page = sweep_page(&sweep, &results)?;
+        exit::say(&format!("\nreport:  {}", page.display()));
+        open_page(asked.args, &page);
+    }
     worst
+}
+
+/// Writes the page of all cells that have been run, into the sweep's own folder.
+fn sweep_page(sweep: &Sweep, results: &[RunFile]) -> Result<PathBuf, Failure> {
+    // Cells are run in their order, and only those at the end can be missing.
+    let timelines = (0..results.len())
+        .map(|cell| result_file::timelines(&sweep.cell_dir(cell)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let folder = sweep.cell_dir(0);
+    let page = folder.parent().unwrap_or(Path::new("")).join(REPORT);
+    deliver(&html::page(&result_file::materials(results, &timelines)), Some(&page))?;
+    Ok(page)
+}
+
+/// Opens a report if that was asked for and there is one.
+fn open_page(args: &RunArgs, page: &Path) {
+    if args.open && page.exists() {
+        result_file::open(page);
+    }
 }
 
 /// Runs what is missing of a sweep's cell: its result, and how that ended.
@@ -381,7 +409,7 @@ fn run_cell(
             result.claims = claim::judge(&plan.claims, result);
         }
         output.save(result).map_err(Failure::run)?;
-        show(plan, &output, result);
+        show(plan, &output, result)?;
     }
     removed.context("the folder of the run's state can't be removed").map_err(Failure::Run)?;
     match ending {
@@ -406,14 +434,21 @@ fn kept(result: &RunFile) -> &'static str {
     if result.runs.is_empty() { "nothing had been measured yet" } else { "what was measured is kept" }
 }
 
-fn show(plan: &Plan, output: &Output, result: &RunFile) {
-    exit::say(text::render(result, style()).trim_end());
+/// Writes the page, prints the report, says where everything is.
+fn show(plan: &Plan, output: &Output, result: &RunFile) -> Result<(), Failure> {
+    let timelines = result_file::timelines(output.dir())?;
+    let material = Material { result, timelines: &timelines };
+    let page = output.dir().join(REPORT);
+    deliver(&html::page(&[material]), Some(&page))?;
+    exit::say(text::render(material, style()).trim_end());
     let recorded = match &plan.load {
         Load::Recorded { files, .. } => format!("recorded load: {}\n", shown(files)),
         Load::Synthetic { .. } => String::new(),
     };
     exit::say(&format!(
-        "\n{recorded}results: {}  (latency-*.hlog, timeline.csv beside it)",
-        output.dir().join(RESULT).display()
+        "\n{recorded}results: {}  (latency-*.hlog, timeline.csv beside it)\nreport:  {}",
+        output.dir().join(RESULT).display(),
+        page.display()
     ));
+    Ok(())
 }

@@ -88,6 +88,20 @@ pub enum Action {
     Stall,
 }
 
+impl Action {
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Start => "start",
+            Action::Leave => "leave",
+            Action::Crash => "crash",
+            Action::Restart => "restart",
+            Action::Stall => "stall",
+        }
+    }
+}
+
 /// What happened. Task, member and instance names are as in the scenario (`T1`, `S1`, `I1`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
@@ -215,6 +229,20 @@ pub enum What {
         records: u64,
         /// Their bytes.
         bytes: u64,
+    },
+    /// A copy began to follow the changelog for good.
+    StandbyStarted {
+        /// The task.
+        task: String,
+        /// Who stands by.
+        member: String,
+    },
+    /// A standby's copy was closed.
+    StandbyEnded {
+        /// The task.
+        task: String,
+        /// Who stood by.
+        member: String,
     },
     /// A piece of replay work of any copy (learner, standby, restoring active) was done.
     Replayed {

@@ -1,4 +1,4 @@
-//! Who ran, restored and learned which task when: the picture of a rebalance, walked out of the events.
+//! Who ran, restored, learned and stood by which task when: the picture of a rebalance, walked out of the events.
 
 use std::collections::BTreeMap;
 
@@ -19,6 +19,8 @@ pub enum Role {
     Learning,
     /// A learner that has caught up and waits for its turn.
     Ready,
+    /// Following the changelog for good, in case its owner is lost.
+    Standby,
 }
 
 /// A stretch of time in which one copy of a task had one role.
@@ -64,7 +66,10 @@ impl Walk {
             What::LearnerReady { task, member, .. } => self.begin(task, member, Role::Ready, at_us),
             What::TaskFenced { task, member, .. } => self.begin(task, member, Role::Restoring, at_us),
             What::TaskPolled { task, member, .. } => self.begin(task, member, Role::Active, at_us),
-            What::TaskStopped { task, member, .. } | What::LearnerDropped { task, member, .. } => {
+            What::StandbyStarted { task, member } => self.begin(task, member, Role::Standby, at_us),
+            What::TaskStopped { task, member, .. }
+            | What::LearnerDropped { task, member, .. }
+            | What::StandbyEnded { task, member } => {
                 self.end(task, member, at_us);
             }
             What::MemberGone { member, .. } => {

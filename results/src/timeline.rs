@@ -1,5 +1,7 @@
 //! The timeline of a run: one row per 100 ms, and its CSV.
 
+pub mod read;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 

@@ -224,6 +224,11 @@ impl Slot {
         true
     }
 
+    /// Whether a member wants its copy to follow the changelog for good.
+    pub(crate) fn stands_by(&self, member: &MemberId) -> bool {
+        self.says.lock().get(member).is_some_and(|(_, role)| matches!(role, Role::Standby))
+    }
+
     /// A member does not want its copy any more, or is gone. If nobody else does, it is closed as soon as nobody runs
     /// it. False if it had no say in it.
     pub(crate) fn release(&self, member: &MemberId) -> bool {

@@ -457,7 +457,10 @@ impl Instance {
                 let lag = self.copies.get(&task).map_or(0, |slot| slot.lag());
                 self.observe(&task, TaskEvent::LearnerStarted { member: member.clone(), lag });
             }
-            MemberEffect::StandBy { task } => self.give_role(member, &task, Role::Standby),
+            MemberEffect::StandBy { task } => {
+                self.give_role(member, &task, Role::Standby);
+                self.observe(&task, TaskEvent::StandbyStarted { member: member.clone() });
+            }
             MemberEffect::Close { task, dropped_learner } => self.close(member, &task, dropped_learner),
             MemberEffect::Ready { task, lag } => {
                 self.observe(&task, TaskEvent::LearnerReady { member: member.clone(), lag });
@@ -496,7 +499,11 @@ impl Instance {
             let (records, bytes) = slot.replayed();
             self.observe(task, TaskEvent::LearnerDropped { member: member.clone(), records, bytes });
         }
+        let stood_by = slot.stands_by(member);
         if slot.release(member) {
+            if stood_by {
+                self.observe(task, TaskEvent::StandbyEnded { member: member.clone() });
+            }
             wake(&self.wake_restorer);
         }
     }

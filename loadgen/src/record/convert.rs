@@ -61,6 +61,8 @@ fn of_task(task: String, event: TaskEvent) -> What {
         TaskEvent::LearnerDropped { member, records, bytes } => {
             What::LearnerDropped { task, member: member.to_string(), records, bytes }
         }
+        TaskEvent::StandbyStarted { member } => What::StandbyStarted { task, member: member.to_string() },
+        TaskEvent::StandbyEnded { member } => What::StandbyEnded { task, member: member.to_string() },
         TaskEvent::Replayed { instance, records, bytes, work } => What::Replayed {
             task,
             instance: instance.to_string(),

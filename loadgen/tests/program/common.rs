@@ -61,3 +61,26 @@ pub(crate) fn below(dir: &Path) -> Vec<PathBuf> {
 pub(crate) fn result(dir: &Path) -> serde_json::Value {
     serde_json::from_str(&std::fs::read_to_string(dir.join("result.json")).unwrap()).unwrap()
 }
+
+/// Decodes standard base64, in which interval logs carry their histograms and browsers their pictures.
+pub(crate) fn base64(text: &str) -> Vec<u8> {
+    let value = |c: u8| match c {
+        b'A'..=b'Z' => c - b'A',
+        b'a'..=b'z' => c - b'a' + 26,
+        b'0'..=b'9' => c - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => panic!("{c} in base64"),
+    };
+    let mut bytes = Vec::new();
+    let (mut bits, mut held) = (0_u32, 0);
+    for c in text.bytes().filter(|&c| c != b'=') {
+        bits = bits << 6 | u32::from(value(c));
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push((bits >> held) as u8);
+        }
+    }
+    bytes
+}

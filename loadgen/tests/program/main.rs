@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod browser;
 mod claiming;
 mod common;
 mod comparing;
@@ -11,6 +12,7 @@ mod interrupting;
 mod listing;
 mod measuring;
 mod mistakes;
+mod page;
 mod pairing;
 mod planning;
 mod restarting;

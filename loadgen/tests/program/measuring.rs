@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use crate::common::{assert_code, below, result, small, stdout, understudy};
+use crate::common::{assert_code, base64, below, result, small, stdout, understudy};
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
@@ -25,6 +25,7 @@ fn a_run_writes_files_that_independent_readers_read() {
             "latency-eager-2.hlog",
             "latency-learner-1.hlog",
             "latency-learner-2.hlog",
+            "report.html",
             "result.json",
             "timeline.csv"
         ]
@@ -61,7 +62,7 @@ fn a_run_writes_files_that_independent_readers_read() {
         same_percentiles(&out.join(name), run);
     }
     let table = stdout(&output);
-    for part in ["eager", "learner", "audit", "out/result.json"] {
+    for part in ["eager", "learner", "audit", "out/result.json", "out/report.html", "latency p99 over"] {
         assert!(table.contains(part), "{part} is not in\n{table}");
     }
     let timeline = std::fs::read_to_string(out.join("timeline.csv")).unwrap();
@@ -89,29 +90,6 @@ fn same_percentiles(path: &Path, run: &Value) {
         let logged = sum.value_at_quantile(quantile) as f64 / 1_000.0;
         assert!((logged - figures[name].as_f64().unwrap()).abs() < 1e-9, "{name}: {logged} {figures}");
     }
-}
-
-/// Decodes standard base64, which interval logs carry their histograms in.
-fn base64(text: &str) -> Vec<u8> {
-    let value = |c: u8| match c {
-        b'A'..=b'Z' => c - b'A',
-        b'a'..=b'z' => c - b'a' + 26,
-        b'0'..=b'9' => c - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => panic!("{c} in base64"),
-    };
-    let mut bytes = Vec::new();
-    let (mut bits, mut held) = (0_u32, 0);
-    for c in text.bytes().filter(|&c| c != b'=') {
-        bits = bits << 6 | u32::from(value(c));
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held) as u8);
-        }
-    }
-    bytes
 }
 
 #[test]

@@ -7,12 +7,16 @@ use crate::compare::Comparison;
 use crate::gate::Verdict;
 use crate::schema::{Run, RunFile};
 
-/// A result: headline, the table of strategies, warnings, the command to reproduce it, the environment.
+/// A result: headline, picture, the table of strategies, warnings, the command to reproduce it, the environment.
+/// `picture` is the name of an image file beside the document.
 #[must_use]
-pub fn run(result: &RunFile) -> String {
+pub fn run(result: &RunFile, picture: Option<&str>) -> String {
     let mut text = format!("## {}\n\n", escape(if result.title.is_empty() { "Run" } else { &result.title }));
     if let Some(line) = headline::headline(result) {
         text.push_str(&format!("**{}**\n\n", escape(&line)));
+    }
+    if let Some(file) = picture {
+        text.push_str(&format!("![Longest pauses, and who ran each task when]({})\n\n", address(file)));
     }
     let strategies = result.strategies();
     let trials: Vec<Vec<&Run>> = strategies.iter().map(|strategy| result.trials(strategy)).collect();
@@ -92,6 +96,19 @@ pub(super) fn table(text: &mut String, header: &[String], rows: impl Iterator<It
         (0..header.len()).map(|at| if at == 0 { "---" } else { "---:" }.into()).collect();
     line(&rules);
     rows.for_each(|row| line(&row));
+}
+
+/// A file's name as the target of a link: what could end it is percent-encoded.
+fn address(file: &str) -> String {
+    let mut address = String::new();
+    for byte in file.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte) {
+            address.push(char::from(byte));
+        } else {
+            address.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    address
 }
 
 /// Takes from text whatever Markdown or HTML could take for markup: a scenario's title is not to be trusted.

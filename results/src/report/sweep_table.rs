@@ -40,7 +40,7 @@ pub fn markdown(sweeps: &[Sweep]) -> String {
     text
 }
 
-fn headings(sweep: &Sweep) -> Vec<String> {
+pub(super) fn headings(sweep: &Sweep) -> Vec<String> {
     let mut headings = vec!["strategy".to_owned()];
     headings.extend(sweep.others.iter().cloned());
     headings.push(sweep.key.clone());
@@ -50,7 +50,7 @@ fn headings(sweep: &Sweep) -> Vec<String> {
     headings
 }
 
-fn cells(sweep: &Sweep) -> impl Iterator<Item = Vec<String>> {
+pub(super) fn cells(sweep: &Sweep) -> impl Iterator<Item = Vec<String>> {
     let absent = || "–".to_owned();
     sweep.rows.iter().map(move |row| {
         let mut cells = vec![row.strategy.replace(',', ", ")];

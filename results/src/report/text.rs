@@ -2,7 +2,8 @@
 
 use comfy_table::{Attribute, Cell, CellAlignment, Color, ContentArrangement, LineStyle, Table, presets};
 
-use super::{headline, rows};
+use super::view::{Material, View};
+use super::{headline, inline, rows};
 use crate::claim::{self, Judged, Verdict};
 use crate::schema::{Run, RunFile};
 
@@ -19,9 +20,10 @@ pub struct Style {
 const LABEL_WIDTH: u16 = 24;
 const STRATEGY_WIDTH: u16 = 18;
 
-/// The whole report: title, table, headline, warnings. Ends with a newline.
+/// The whole report: title, table, small charts, headline, warnings. Ends with a newline.
 #[must_use]
-pub fn render(result: &RunFile, style: Style) -> String {
+pub fn render(material: Material<'_>, style: Style) -> String {
+    let result = material.result;
     let mut text = String::new();
     if !result.title.is_empty() {
         text.push_str(&result.title);
@@ -32,6 +34,11 @@ pub fn render(result: &RunFile, style: Style) -> String {
     for part in strategies.chunks(fits) {
         text.push_str(&table(result, part, style));
         text.push('\n');
+    }
+    let charts = inline::charts(&View::new(material), style);
+    if !charts.is_empty() {
+        text.push('\n');
+        text.push_str(&charts);
     }
     if let Some(line) = headline::headline(result) {
         text.push('\n');
@@ -83,7 +90,7 @@ fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
     table.trim_fmt()
 }
 
-fn failed_claims(result: &RunFile) -> impl Iterator<Item = &Judged> {
+pub(super) fn failed_claims(result: &RunFile) -> impl Iterator<Item = &Judged> {
     result.claims.iter().filter(|claim| claim.verdict == Verdict::Failed)
 }
 

@@ -263,7 +263,7 @@ fn reports_of_a_run() {
     result.command = vec!["understudy".to_owned(), "run".to_owned()];
     result.started = "2026-11-29T14:42:35Z".to_owned();
     result.environment.commit = Some("abc123".to_owned());
-    let markdown = markdown::run(&result);
+    let markdown = markdown::run(&result, None);
     assert!(markdown.starts_with("## &lt;script&gt;alert(1)&lt;/script&gt; \\| \\*bold\\*\n"), "{markdown}");
     assert!(markdown.contains("**learner's longest pause is 1/40 of eager's (25.0 ms against 1.00 s)**"));
     assert!(markdown.contains("Reproduce: `understudy run`"));

@@ -3,6 +3,7 @@
 mod compare;
 mod latency;
 mod metrics;
+mod ownership;
 mod pauses;
 mod schema;
 mod script;

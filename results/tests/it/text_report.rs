@@ -1,7 +1,8 @@
 //! The terminal report: its numbers, its width, its colours, and the headline.
 
 use crate::script::Script;
-use results::report::text::{Style, render};
+use results::report::text::{self, Style};
+use results::report::view::Material;
 use results::schema::{Audit, Run, RunFile, SCHEMA};
 
 /// Scale-up in which T1 moves and pauses for the given time; eager ones pause T2 as well and give it back.
@@ -44,6 +45,11 @@ fn result(runs: Vec<Run>) -> RunFile {
 
 const PLAIN: Style = Style { width: 80, color: false };
 
+/// The report of a result without its timeline.
+fn render(result: &RunFile, style: Style) -> String {
+    text::render(Material { result, timelines: &[] }, style)
+}
+
 #[test]
 fn one_trial_each() {
     let text = render(&result(vec![run("eager", 1, 2_080), run("learner", 1, 52)]), PLAIN);
@@ -72,6 +78,10 @@ Scale up a running application
  time to balance                        2.08 s                      53.0 ms
  audit                                  passed                       passed
 ────────────────────────────────────────────────────────────────────────────
+
+longest pause
+  eager   █████████████████████████████████████████████████████████ 2.08 s
+  learner █▍ 52.0 ms
 
 learner's longest pause is 1/40 of eager's (52.0 ms against 2.08 s)
 ";
