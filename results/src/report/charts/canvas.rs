@@ -55,11 +55,6 @@ impl Canvas {
         Canvas { body: Rc::default(), width, height }
     }
 
-    /// Its width in pixels.
-    pub(super) fn width(&self) -> f64 {
-        self.width
-    }
-
     /// Its whole area for plotters.
     pub(super) fn area(&self) -> Area {
         self.clone().into_drawing_area()

@@ -88,7 +88,7 @@ fn draw(spots: &[Spot<'_>], size: Size) -> Drawing {
             spots.iter().map(|spot| disc(place, (&x, &y), spot, largest)).collect();
         for spot in spots {
             draw_spot(&mut plot, spot, largest);
-            label(&canvas, disc(place, (&x, &y), spot, largest), spot, &mut taken);
+            label(&canvas, place, disc(place, (&x, &y), spot, largest), spot, &mut taken);
         }
     }
     Drawing { canvas, place }
@@ -137,8 +137,10 @@ fn disc(place: Place, (x, y): (&Scale, &Scale), spot: &Spot<'_>, largest: f64) -
     [x - reach, y - reach, x + reach, y + reach]
 }
 
-/// Writes a mark's label beside, below or above it: where it lies on nothing and within the picture. Notes its place.
-fn label(canvas: &Canvas, [left, top, right, bottom]: [f64; 4], spot: &Spot<'_>, taken: &mut Vec<[f64; 4]>) {
+/// Writes a mark's label beside, below or above it: where it lies on nothing and within the plot, for around that the
+/// axes have theirs. Notes its place.
+fn label(canvas: &Canvas, plot: Place, around: [f64; 4], spot: &Spot<'_>, taken: &mut Vec<[f64; 4]>) {
+    let [left, top, right, bottom] = around;
     let text = format!("{} · {}", fit(&spot.strategy.label(), 150.0, LABEL), units::bytes(spot.bytes));
     // The letters of an unknown font may be wider than they are reckoned.
     let width = text_width(&text, LABEL) * 1.12;
@@ -152,11 +154,13 @@ fn label(canvas: &Canvas, [left, top, right, bottom]: [f64; 4], spot: &Spot<'_>,
         (middle_x - width / 2.0, top - 26.0),
     ];
     let of = |(x, y): (f64, f64)| {
-        let x = x.clamp(0.0, (canvas.width() - width).max(0.0));
+        let x = x.min(plot.right - width).max(plot.left + 2.0);
         [x, y - 8.0, x + width, y + 8.0]
     };
+    let within = |own: &[f64; 4]| own[1] >= plot.top && own[3] <= plot.bottom;
     let apart = |a: &[f64; 4], b: &[f64; 4]| a[2] <= b[0] || b[2] <= a[0] || a[3] <= b[1] || b[3] <= a[1];
-    let free = places.into_iter().map(of).find(|own| taken.iter().all(|other| apart(own, other)));
+    let free =
+        places.into_iter().map(of).find(|own| within(own) && taken.iter().all(|other| apart(own, other)));
     let own = free.unwrap_or_else(|| of(places[2]));
     taken.push(own);
     canvas.open(&format!("look look{}", spot.strategy.look));
