@@ -25,6 +25,8 @@ pub const TIMELINE: &str = "timeline.csv";
 pub const REPORT: &str = "report.html";
 /// The file that lists a sweep's cells.
 pub const SWEEP: &str = "sweep.json";
+/// What a folder of results holds besides interval logs; what says most of it first.
+const OURS: [&str; 4] = [SWEEP, RESULT, TIMELINE, REPORT];
 /// What folders of state are called while a run needs them.
 const WORK_PREFIX: &str = ".understudy-";
 
@@ -248,9 +250,10 @@ fn results_in(dir: &Path) -> io::Result<Vec<String>> {
     let mut found = Vec::new();
     for entry in entries {
         let name = entry?.file_name().to_string_lossy().into_owned();
-        if [RESULT, TIMELINE, SWEEP, REPORT].contains(&name.as_str()) || is_log(&name) {
+        if OURS.contains(&name.as_str()) || is_log(&name) {
             found.push(name);
         }
     }
+    found.sort_by_key(|name| OURS.iter().position(|own| own == name).unwrap_or(OURS.len()));
     Ok(found)
 }

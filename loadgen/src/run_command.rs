@@ -199,8 +199,7 @@ fn sweep_page(sweep: &Sweep, results: &[RunFile]) -> Result<PathBuf, Failure> {
     let timelines = (0..results.len())
         .map(|cell| result_file::timelines(&sweep.cell_dir(cell)))
         .collect::<Result<Vec<_>, _>>()?;
-    let folder = sweep.cell_dir(0);
-    let page = folder.parent().unwrap_or(Path::new("")).join(REPORT);
+    let page = sweep.dir().join(REPORT);
     deliver(&html::page(&result_file::materials(results, &timelines)), Some(&page))?;
     Ok(page)
 }

@@ -108,6 +108,12 @@ impl Sweep {
         Output::go_on(&self.cell_dir(cell), kept)
     }
 
+    /// The sweep's folder.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
     /// A cell's folder.
     #[must_use]
     pub fn cell_dir(&self, cell: usize) -> PathBuf {

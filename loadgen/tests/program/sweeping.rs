@@ -37,11 +37,14 @@ fn a_sweep_is_gone_on_with_where_it_was_left() {
     let out = dir.path().join("out");
     let names: Vec<String> = below(&out).iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let of_cell = |cell: &str| {
-        ["", "/latency-eager-1.hlog", "/latency-learner-1.hlog", "/result.json", "/timeline.csv"]
-            .map(|file| format!("{cell}{file}"))
+        let files =
+            ["latency-eager-1.hlog", "latency-learner-1.hlog", "report.html", "result.json", "timeline.csv"];
+        [vec![cell.to_owned()], files.map(|file| format!("{cell}/{file}")).to_vec()].concat()
     };
-    let expected = [of_cell(CELLS[0]).to_vec(), of_cell(CELLS[1]).to_vec(), vec!["sweep.json".to_owned()]];
+    let own = |file: &str| vec![file.to_owned()];
+    let expected = [own("report.html"), of_cell(CELLS[0]), of_cell(CELLS[1]), own("sweep.json")];
     assert_eq!(names, expected.concat());
+    assert!(table.contains("report:  out/report.html"), "where the page of all cells is\n{table}");
     for (cell, keys) in CELLS.iter().zip([1_000, 2_000]) {
         let result = result(&out.join(cell));
         assert_eq!(result["sweep"], json!({ "state.keys": keys }));
