@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::log::LogOptions;
+use crate::pin::Pinning;
 use crate::restore::ReplayOptions;
 use crate::store::RocksOptions;
 use crate::task::CommitOptions;
@@ -161,6 +162,8 @@ pub struct EngineConfig {
     pub commit: CommitOptions,
     /// When logs are compacted in the background. Default never.
     pub compaction: Option<CompactionOptions>,
+    /// Which cores workers and restorers run on.
+    pub pinning: Pinning,
 }
 
 impl Default for EngineConfig {
@@ -177,6 +180,7 @@ impl Default for EngineConfig {
             log: LogOptions::default(),
             commit: CommitOptions::default(),
             compaction: None,
+            pinning: Pinning::Free,
         }
     }
 }

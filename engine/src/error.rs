@@ -80,9 +80,7 @@ pub enum StoreError {
         source: rocksdb::Error,
     },
     /// Another process uses the state directory.
-    #[error(
-        "{path}: this state directory is in use by another process; stop that one, or choose another folder"
-    )]
+    #[error("{path}: this directory is in use by another process; stop that one, or choose another folder")]
     Held {
         /// The directory.
         path: PathBuf,
@@ -193,5 +191,23 @@ pub enum Error {
         what: &'static str,
         /// Its name.
         name: String,
+    },
+    /// A script named somebody whose instance is being started again and is not back yet.
+    #[error(
+        "{what} {name} is down: {instance} is being started again and is not back yet; let this happen later"
+    )]
+    Down {
+        /// Member or instance.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// The instance.
+        instance: assignor::InstanceId,
+    },
+    /// Threads can't be pinned to cores.
+    #[error("threads can't be pinned to cores: {source}; let them run free (engine.pin = \"none\")")]
+    Pin {
+        /// What the operating system said.
+        source: io::Error,
     },
 }

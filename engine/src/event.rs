@@ -75,6 +75,8 @@ pub enum GroupEvent {
         balanced: bool,
         /// Active tasks per member.
         active: Vec<(MemberId, Vec<TaskId>)>,
+        /// The tasks that each member stands by for; members without any are left out.
+        standby: Vec<(MemberId, Vec<TaskId>)>,
     },
     /// A member is out.
     MemberGone {

@@ -13,6 +13,7 @@
 //! | [`group`] | the protocol: a coordinator and members, as machines without I/O |
 //! | [`cluster`] | the same on threads: instances, workers, restorers, and what a script can do to them |
 //! | [`sim`] | the same machines and storage on virtual time, under everything that can go wrong |
+//! | [`pin`] | on which cores its threads run |
 //! | [`preload`], [`audit`] | state before the clock starts; whether every record was applied exactly once |
 
 pub mod audit;
@@ -26,6 +27,7 @@ mod folder;
 pub mod group;
 mod instance;
 pub mod log;
+pub mod pin;
 pub mod position;
 mod prefix;
 pub mod preload;

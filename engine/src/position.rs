@@ -41,6 +41,17 @@ impl Offset {
     }
 }
 
+impl Incarnation {
+    /// The incarnation of a coordinator that is started when these claims have been granted on its tasks' logs: later
+    /// than each of them, so that the logs obey it, and 1 where there has been none. (What is preloaded is claimed under
+    /// incarnation 0.)
+    #[must_use]
+    pub fn after(granted: impl IntoIterator<Item = Claim>) -> Self {
+        let newest = granted.into_iter().map(|claim| claim.incarnation).max();
+        Self(newest.map_or(1, |newest| newest.0 + 1))
+    }
+}
+
 /// What a fence is made with: who may own a task is decided per (incarnation, generation), later ones win.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Claim {
@@ -48,4 +59,25 @@ pub struct Claim {
     pub incarnation: Incarnation,
     /// The generation in which the task was assigned.
     pub generation: Generation,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coordinator_comes_after_everybody_whose_claims_are_on_the_logs() {
+        let claim = |incarnation, generation| Claim {
+            incarnation: Incarnation(incarnation),
+            generation: Generation(generation),
+        };
+        assert_eq!(Incarnation::after([]), Incarnation(1), "the first one");
+        assert_eq!(Incarnation::after([Claim::default()]), Incarnation(1), "preloaded state is nobody's");
+        // Not every task has been taken over in every life.
+        let granted = [claim(1, 9), claim(3, 1), claim(0, 0), claim(2, 7)];
+        let next = Incarnation::after(granted);
+        assert_eq!(next, Incarnation(4));
+        let first = Claim { incarnation: next, generation: Generation(1) };
+        assert!(granted.iter().all(|granted| *granted < first), "no log refuses its first generation");
+    }
 }

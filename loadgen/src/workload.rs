@@ -148,6 +148,7 @@ pub fn engine_config(plan: &Plan) -> EngineConfig {
         commit: plan.engine.commit,
         piece_bytes: plan.engine.piece_bytes,
         rocks: plan.rocks.clone(),
+        pinning: plan.engine.pinning,
         compaction: plan.engine.compaction.then(CompactionOptions::default),
         worker_rate: plan.capacity.worker_rate,
         restore_bytes_per_s: plan.capacity.restore_bytes_per_s,

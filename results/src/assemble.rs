@@ -75,6 +75,12 @@ fn count(events: &[Event], kind: impl Fn(&What) -> bool) -> u64 {
     events.iter().filter(|event| event.at_us >= 0 && kind(&event.what)).count() as u64
 }
 
+fn by_member(tasks: &[(String, Vec<String>)]) -> Vec<MemberTasks> {
+    let one =
+        |(member, tasks): &(_, Vec<_>)| MemberTasks { member: String::clone(member), tasks: tasks.clone() };
+    tasks.iter().map(one).collect()
+}
+
 fn generations(events: &[Event]) -> Vec<Generation> {
     let mut started_us = None;
     let mut generations = Vec::new();
@@ -83,17 +89,15 @@ fn generations(events: &[Event]) -> Vec<Generation> {
             What::RebalanceStarted { .. } => {
                 started_us.get_or_insert(event.at_us);
             }
-            What::GenerationCompleted { generation, causes, balanced, active } => {
+            What::GenerationCompleted { generation, causes, balanced, active, standby } => {
                 generations.push(Generation {
                     started_us: started_us.take().unwrap_or(event.at_us),
                     completed_us: event.at_us,
                     generation: *generation,
                     causes: causes.clone(),
                     balanced: *balanced,
-                    active: active
-                        .iter()
-                        .map(|(member, tasks)| MemberTasks { member: member.clone(), tasks: tasks.clone() })
-                        .collect(),
+                    active: by_member(active),
+                    standby: by_member(standby),
                 });
             }
             _ => {}

@@ -56,6 +56,13 @@ pub const MEASURES: &[Measure] = measures![
         Some(f64::from(u8::from(r.generations.last()?.balanced)))
     };
     "end.unowned", "tasks that had an owner once and have none at the end", |_, r| unowned(r);
+    "end.standbys", "standbys at the end of the task with state that has the fewest", |f, r| {
+        let generation = r.generations.last()?;
+        let stateless = stateless(f);
+        let copies = |task: &str| generation.standby.iter().filter(|of| of.tasks.iter().any(|name| name == task)).count();
+        let with_state = owned(generation).filter(|task| !stateless.iter().any(|name| name == task));
+        with_state.map(copies).min().map(|fewest| fewest as f64)
+    };
     "end.spread", "most tasks of a member less fewest, at the end", |_, r| spread(r, |_| true);
     "end.spread_stateful", "the same for tasks with state alone", |f, r| {
         let stateless = stateless(f);

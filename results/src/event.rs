@@ -143,6 +143,8 @@ pub enum What {
         balanced: bool,
         /// Active tasks per member after it.
         active: Vec<(String, Vec<String>)>,
+        /// The tasks that each member stands by for after it; members without any are left out.
+        standby: Vec<(String, Vec<String>)>,
     },
     /// A member is out of the group.
     MemberGone {

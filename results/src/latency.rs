@@ -305,6 +305,12 @@ impl Writer {
         }
     }
 
+    /// The interval of the last turn that it recorded; `i64::MIN` before the first.
+    #[must_use]
+    pub fn last_interval(&self) -> i64 {
+        self.current.0
+    }
+
     /// Hands over what belongs to an interval before `end`, for a worker that may be idle.
     pub fn flush_before(&mut self, end: i64) {
         if self.current.0 < end {

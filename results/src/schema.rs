@@ -172,9 +172,12 @@ pub struct Generation {
     pub balanced: bool,
     /// Active tasks per member.
     pub active: Vec<MemberTasks>,
+    /// The tasks that each member stands by for; members without any are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standby: Vec<MemberTasks>,
 }
 
-/// The active tasks of a member.
+/// Tasks of a member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemberTasks {
     /// The member.

@@ -25,6 +25,7 @@ mod router;
 mod status;
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -43,8 +44,10 @@ use crate::event::Observer;
 use crate::group::coordinator::Coordinator;
 use crate::instance::{self, Shared, ToInstance};
 use crate::log::{FileLogs, LogDirectory};
+use crate::pin::{Pinning, Pins};
 use crate::position::Incarnation;
 use crate::source::Sources;
+use crate::store;
 use crate::task::Breaker;
 
 use launch::Launcher;
@@ -114,15 +117,24 @@ pub struct Cluster {
     closing: (Sender<()>, Receiver<()>),
     /// Ends when the sender is dropped.
     compactor: Option<(Sender<()>, JoinHandle<()>)>,
+    /// Keeps other processes out of the directory.
+    _held: Arc<File>,
 }
 
 impl Cluster {
-    /// Opens the logs and starts the coordinator; nobody is in the group yet.
+    /// Opens the logs and starts the coordinator; nobody is in the group yet. In the directory of an earlier cluster, however
+    /// that ended, instances of the same names go on from what it left.
     ///
     /// # Errors
     ///
-    /// A log that cannot be opened.
+    /// [`StoreError::Held`](crate::error::StoreError::Held) if another process uses the directory; a log that cannot be
+    /// opened.
     pub fn open(config: ClusterConfig, parts: Parts) -> Result<Self, Error> {
+        let held = store::hold(&config.dir)?;
+        let pins = Pins::new(config.engine.pinning)?;
+        if config.engine.pinning != Pinning::Free {
+            store::start_background_threads(&config.engine.rocks)?;
+        }
         let logs = Arc::new(FileLogs::new(&config.dir.join("logs"), config.engine.log));
         let mut task_logs = Vec::new();
         for spec in &config.tasks {
@@ -133,6 +145,7 @@ impl Cluster {
             sources: parts.sources,
             observer: parts.observer,
             breaker: parts.breaker,
+            pins,
             board: Board::new(config.tasks.iter().map(|spec| spec.id.clone())),
             engine: config.engine.clone(),
             group: config.group.clone(),
@@ -151,7 +164,9 @@ impl Cluster {
             stateful: spec.stateful,
             state_size: spec.state_bytes,
         });
-        let machine = Coordinator::new(config.group.clone(), tasks.collect(), Incarnation(1));
+        // The coordinator lives in this process: an earlier one has taken all of its members with it.
+        let incarnation = Incarnation::after(task_logs.iter().filter_map(|(_, log)| log.claim()));
+        let machine = Coordinator::new(config.group.clone(), tasks.collect(), incarnation).alone();
         let router = Arc::new(Router::default());
         let (requests, inbox) = unbounded();
         let (threads, routes) = (shared.clone(), router.clone());
@@ -175,6 +190,7 @@ impl Cluster {
             restarts: Mutex::default(),
             closing: bounded(0),
             compactor,
+            _held: held,
         })
     }
 
@@ -207,6 +223,7 @@ impl Cluster {
     /// A state directory that cannot be opened.
     pub fn start_as(&self, workers: u32, capacity: u32, membership: Membership) -> Result<Started, Error> {
         let mut roster = self.roster.lock();
+        roster.reap(&self.launcher.router);
         let spec = roster.name(workers, capacity, membership);
         let started = Started { instance: spec.id.clone(), members: spec.members.clone() };
         let handle = self.launcher.launch(&spec)?;
@@ -220,7 +237,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] if no instance has this name, or it is being started again already.
+    /// [`Error::Unknown`] if no instance has this name, [`Error::Down`] if it is being started again already.
     pub fn restart(
         &self,
         instance: &InstanceId,
@@ -230,7 +247,11 @@ impl Cluster {
         let closing = self.closing.1.clone();
         let (started, thread) =
             restart::restart(&self.launcher, &self.roster, closing, instance, farewell, down)?;
-        self.restarts.lock().push(thread);
+        let mut restarts = self.restarts.lock();
+        for done in restarts.extract_if(.., |thread| thread.is_finished()) {
+            drop(done.join());
+        }
+        restarts.push(thread);
         Ok(started)
     }
 
@@ -244,7 +265,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] if no living member has this name.
+    /// [`Error::Unknown`] if no living member has this name, [`Error::Down`] if its instance is being started again.
     pub fn leave(&self, member: &MemberId) -> Result<(), Error> {
         self.roster.lock().send(member, ToInstance::Leave { member: member.clone() }, true)
     }
@@ -253,7 +274,7 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] if no living member has this name.
+    /// [`Error::Unknown`] if no living member has this name, [`Error::Down`] if its instance is being started again.
     pub fn crash_member(&self, member: &MemberId) -> Result<(), Error> {
         self.roster.lock().send(member, ToInstance::CrashMember { member: member.clone() }, true)?;
         self.launcher.router.remove(member);
@@ -264,10 +285,10 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] if no instance has this name.
+    /// [`Error::Unknown`] if no instance has this name, [`Error::Down`] if it is being started again.
     pub fn crash(&self, instance: &InstanceId) -> Result<(), Error> {
         let mut roster = self.roster.lock();
-        let handle = &roster.instance(instance)?.handle;
+        let handle = &roster.instance_at_hand(instance)?.handle;
         handle.crashed.store(true, Ordering::Release);
         drop(handle.sender.send(ToInstance::Crashed));
         let members = handle.members.clone();
@@ -282,16 +303,17 @@ impl Cluster {
     ///
     /// # Errors
     ///
-    /// [`Error::Unknown`] if no living member has this name.
+    /// [`Error::Unknown`] if no living member has this name, [`Error::Down`] if its instance is being started again.
     pub fn stall(&self, member: &MemberId, lasting: Duration) -> Result<(), Error> {
         let until = self.launcher.shared.clock.now() + lasting;
         self.roster.lock().send(member, ToInstance::Stall { member: member.clone(), until }, false)
     }
 
-    /// What is going on right now.
+    /// What is going on right now. Whoever looks also clears up after instances that have ended since the last look.
     #[must_use]
     pub fn status(&self) -> Status {
-        let roster = self.roster.lock();
+        let mut roster = self.roster.lock();
+        roster.reap(&self.launcher.router);
         status::take(&self.launcher.shared, roster.instances.values().map(|entry| &entry.handle))
     }
 

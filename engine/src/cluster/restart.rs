@@ -38,14 +38,11 @@ pub(super) fn restart(
     down: Duration,
 ) -> Result<(Started, JoinHandle<()>), Error> {
     let mut locked = roster.lock();
-    let entry = locked.instance(instance)?;
+    let entry = locked.instance_at_hand(instance)?;
     let living: Vec<MemberId> = {
         let living = locked.living().into_iter().filter(|(_, of)| of == instance);
         living.map(|(member, _)| member).collect()
     };
-    if entry.restarting {
-        return Err(Error::Unknown { what: "instance", name: instance.to_string() });
-    }
     let (mut spec, sender, done) =
         (entry.spec.clone(), entry.handle.sender.clone(), entry.handle.done.clone());
     match farewell {
@@ -63,7 +60,7 @@ pub(super) fn restart(
         spec.members = locked.new_members(spec.members.len());
     }
     if let Some(entry) = locked.instances.get_mut(instance) {
-        entry.restarting = true;
+        entry.coming = Some(spec.members.clone());
     }
     drop(locked);
     let started = Started { instance: instance.clone(), members: spec.members.clone() };

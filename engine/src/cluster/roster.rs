@@ -8,13 +8,21 @@ use crate::error::Error;
 use crate::instance::{InstanceHandle, ToInstance};
 
 use super::launch::{Membership, Spec};
+use super::router::Router;
 
 /// An instance.
 pub(super) struct Entry {
     pub(super) spec: Spec,
     pub(super) handle: InstanceHandle,
-    /// It is on its way down and will be started again.
-    pub(super) restarting: bool,
+    /// It is on its way down and will be started again, with these members.
+    pub(super) coming: Option<Vec<MemberId>>,
+}
+
+impl Entry {
+    /// Whether it is neither down nor on its way there.
+    fn is_up(&self) -> bool {
+        self.coming.is_none() && !self.handle.ended()
+    }
 }
 
 /// All instances. Names of instances, and of members that are not static, are never used again.
@@ -48,7 +56,17 @@ impl Roster {
         for member in &spec.members {
             self.gone.remove(member);
         }
-        self.instances.insert(spec.id.clone(), Entry { spec, handle, restarting: false });
+        self.instances.insert(spec.id.clone(), Entry { spec, handle, coming: None });
+    }
+
+    /// Waits for the threads of instances that have ended, so that their stacks are given back, and takes their members
+    /// off the routes. What stays of an instance is its name.
+    pub(super) fn reap(&mut self, router: &Router) {
+        for Entry { handle, .. } in self.instances.values_mut().filter(|entry| entry.handle.is_to_be_joined())
+        {
+            handle.join();
+            handle.members.iter().for_each(|member| router.remove(member));
+        }
     }
 
     /// These have been told to go, or have crashed.
@@ -58,7 +76,7 @@ impl Roster {
 
     /// The living: not asked to leave, not crashed, not fenced by a successor, not on their way down.
     pub(super) fn living(&self) -> Vec<(MemberId, InstanceId)> {
-        let there = self.instances.iter().filter(|(_, entry)| !entry.restarting && !entry.handle.ended());
+        let there = self.instances.iter().filter(|(_, entry)| entry.is_up());
         let all = there.flat_map(|(instance, entry)| {
             entry.handle.members.iter().map(|member| (member.clone(), instance.clone()))
         });
@@ -67,18 +85,33 @@ impl Roster {
         living
     }
 
+    /// The instance of this name, if it is not being started again.
+    pub(super) fn instance_at_hand(&self, instance: &InstanceId) -> Result<&Entry, Error> {
+        let entry = self.instance(instance)?;
+        if entry.coming.is_none() {
+            return Ok(entry);
+        }
+        Err(Error::Down { what: "instance", name: instance.to_string(), instance: instance.clone() })
+    }
+
     /// The instance of this name.
-    pub(super) fn instance(&self, instance: &InstanceId) -> Result<&Entry, Error> {
+    fn instance(&self, instance: &InstanceId) -> Result<&Entry, Error> {
         let unknown = || Error::Unknown { what: "instance", name: instance.to_string() };
         self.instances.get(instance).ok_or_else(unknown)
     }
 
     /// Sends something to a living member's instance; `goes` says that it is not counted among the living afterwards.
     pub(super) fn send(&mut self, member: &MemberId, message: ToInstance, goes: bool) -> Result<(), Error> {
+        let (what, name) = ("member", member.to_string());
+        let comes = |(_, entry): &(_, &Entry)| entry.coming.as_ref().is_some_and(|who| who.contains(member));
+        if let Some((instance, _)) = self.instances.iter().find(comes) {
+            return Err(Error::Down { what, name, instance: instance.clone() });
+        }
         let living = !self.gone.contains(member);
-        let is_its = |entry: &&Entry| living && !entry.restarting && entry.handle.members.contains(member);
+        let is_its =
+            |entry: &&Entry| living && entry.coming.is_none() && entry.handle.members.contains(member);
         let Some(entry) = self.instances.values().find(is_its) else {
-            return Err(Error::Unknown { what: "member", name: member.to_string() });
+            return Err(Error::Unknown { what, name });
         };
         // An instance that has just ended has nobody left to do this to.
         drop(entry.handle.sender.send(message));

@@ -66,7 +66,7 @@ pub(super) fn take<'a>(shared: &Shared, instances: impl Iterator<Item = &'a Inst
     for instance in instances.filter(|instance| !instance.ended()) {
         status.members += instance.members.len();
         status.replays.extend(instance.replays());
-        status.pressure += instance.stores.pressure();
+        status.pressure += instance.pressure();
     }
     status
 }

@@ -10,8 +10,8 @@ mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 
 use assignor::{Conduct, Copy, InstanceId, MemberId, Strategy, TaskId};
@@ -26,8 +26,9 @@ use crate::event::{Event, Observer, Stop, TaskEvent};
 use crate::group::member::{Member, MemberConfig};
 use crate::group::message::{Inventory, MemberEffect, MemberEvent, Reply, Request};
 use crate::log::TaskLog;
+use crate::pin::Pins;
 use crate::source::Sources;
-use crate::store::StoreDirectory;
+use crate::store::{Pressure, StoreDirectory};
 use crate::task::Breaker;
 use crate::task::processor::Processor;
 
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) breaker: Arc<dyn Breaker>,
     pub(crate) board: Board,
+    pub(crate) pins: Pins,
     pub(crate) engine: EngineConfig,
     pub(crate) group: GroupConfig,
     pub(crate) strategy: Arc<dyn Strategy>,
@@ -106,15 +108,16 @@ struct Seat {
     exiting: bool,
 }
 
-/// The handle that the cluster keeps.
+/// The handle that the cluster keeps, for as long as it runs: also of an instance that is gone. What an instance has,
+/// its block cache above all, belongs to its threads and goes with them; the handle can only look at it.
 pub(crate) struct InstanceHandle {
     pub(crate) members: Vec<MemberId>,
     pub(crate) sender: Sender<ToInstance>,
     pub(crate) crashed: Arc<AtomicBool>,
-    pub(crate) copies: Arc<Copies>,
     /// Nothing ever comes; disconnected when all its threads have ended and its directory is free.
     pub(crate) done: Receiver<()>,
-    pub(crate) stores: Arc<dyn StoreDirectory>,
+    copies: Weak<Copies>,
+    stores: Weak<dyn StoreDirectory>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -128,8 +131,8 @@ impl InstanceHandle {
     }
 
     /// Learners and restoring actives, in task order.
-    pub(crate) fn replays(&self) -> impl Iterator<Item = ReplayStatus> {
-        self.copies.iter().filter_map(|slot| {
+    pub(crate) fn replays(&self) -> Vec<ReplayStatus> {
+        let replay = |slot: &Arc<Slot>| {
             let (member, active) = match slot.role() {
                 Role::Learner(member) => (member, false),
                 Role::Restoring(restoration) => (restoration.member, true),
@@ -137,12 +140,23 @@ impl InstanceHandle {
             };
             let (lag, initial_lag) = (slot.unread(), slot.initial_lag());
             Some(ReplayStatus { task: slot.task.clone(), member, lag, initial_lag, active })
-        })
+        };
+        self.copies.upgrade().map(|copies| copies.iter().filter_map(replay).collect()).unwrap_or_default()
+    }
+
+    /// How far writing lags behind in its open copies.
+    pub(crate) fn pressure(&self) -> Pressure {
+        self.stores.upgrade().map(|stores| stores.pressure()).unwrap_or_default()
     }
 
     /// Whether its threads have ended.
     pub(crate) fn ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Whether its threads have ended and nobody has waited for them: their stacks are still there.
+    pub(crate) fn is_to_be_joined(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
     }
 }
 
@@ -187,11 +201,12 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
     let (looking, looked) = bounded(0);
     let (ends, done) = bounded(0);
     let (sender, inbox) = channel;
+    let (seen_copies, seen_stores) = (Arc::downgrade(&copies), Arc::downgrade(&stores));
     let restorer = Restorer::new(RestorerParts {
         instance: id.clone(),
         shared: shared.clone(),
         copies: copies.clone(),
-        stores: stores.clone(),
+        stores,
         wake,
         reports: sender.clone(),
         crashed: crashed.clone(),
@@ -240,18 +255,26 @@ pub(crate) fn start(parts: InstanceParts) -> InstanceHandle {
         crashed: crashed.clone(),
         ending,
     };
-    let leftovers = copies.clone();
+    let leftovers = copies;
     let thread = spawn(format!("{id}"), &shared, move || {
         let outcome = instance.run();
         for thread in threads {
             drop(thread.join());
         }
         leftovers.drop_all();
-        drop(ends);
+        drop((leftovers, ends));
         outcome
     });
     let members = members.into_iter().map(|(member, _)| member).collect();
-    InstanceHandle { members, sender, crashed, copies, stores, done, thread: Some(thread) }
+    InstanceHandle {
+        members,
+        sender,
+        crashed,
+        done,
+        copies: seen_copies,
+        stores: seen_stores,
+        thread: Some(thread),
+    }
 }
 
 /// Wakes a restorer. One that has been woken already looks at everything anyway.

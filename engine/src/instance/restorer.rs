@@ -102,8 +102,9 @@ impl Restorer {
     ///
     /// # Errors
     ///
-    /// A failed log or store.
+    /// A failed log or store; a core that it can't be pinned to.
     pub(crate) fn run(mut self) -> Result<(), Error> {
+        self.parts.shared.pins.restorer()?;
         self.look_at_disk()?;
         loop {
             if self.parts.crashed.load(Ordering::Acquire) || self.parts.shared.board.failed() {
@@ -323,6 +324,7 @@ mod tests {
     use crate::config::{EngineConfig, GroupConfig};
     use crate::event::{Observer, Served};
     use crate::log::{BatchBuilder, LogDirectory, MemLogs, Resume};
+    use crate::pin::{Pinning, Pins};
     use crate::position::Claim;
     use crate::source::{KeyDistribution, SyntheticLoad, SyntheticSources};
     use crate::store::MemStores;
@@ -373,6 +375,7 @@ mod tests {
             observer: observer.clone(),
             breaker: Arc::new(NeverBreaks),
             board: Board::new([task.clone()]),
+            pins: Pins::new(Pinning::Free).unwrap(),
             engine: EngineConfig { piece_bytes: 100, ..EngineConfig::default() },
             group: GroupConfig::tight(),
             conduct: strategy.conduct(),

@@ -87,9 +87,10 @@ impl Worker {
     ///
     /// # Errors
     ///
-    /// A failed log, store or source.
+    /// A failed log, store or source; a core that it can't be pinned to.
     pub(crate) fn run(mut self) -> Result<(), Error> {
-        let outcome = self.work();
+        let pinned = self.parts.shared.pins.worker();
+        let outcome = pinned.and_then(|()| self.work());
         // What a crash left with it can be opened again once it has let go of it.
         self.active.clear();
         self.parts.copies.iter().for_each(|slot| slot.abandoned_by(&self.parts.member));

@@ -101,6 +101,10 @@ impl TaskLog for MemLog {
         self.state.lock().epoch
     }
 
+    fn claim(&self) -> Option<Claim> {
+        self.state.lock().claim
+    }
+
     fn epoch_at(&self, offset: Offset) -> Option<Epoch> {
         let state = self.state.lock();
         if offset > state.end {

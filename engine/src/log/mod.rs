@@ -73,6 +73,9 @@ pub trait TaskLog: fmt::Debug + Send + Sync {
     /// The newest epoch.
     fn epoch(&self) -> Epoch;
 
+    /// The newest claim that has been granted, by an earlier process perhaps; `None` before the first.
+    fn claim(&self) -> Option<Claim>;
+
     /// The epoch under which the record *before* `offset` was appended, `None` beyond the end. (`Offset(0)`: epoch 0.)
     /// A store copy at `offset` is valid only if it carries this epoch.
     fn epoch_at(&self, offset: Offset) -> Option<Epoch>;

@@ -329,6 +329,10 @@ impl TaskLog for FileLog {
         self.0.state.lock().epoch()
     }
 
+    fn claim(&self) -> Option<Claim> {
+        self.0.state.lock().claim
+    }
+
     fn epoch_at(&self, offset: Offset) -> Option<Epoch> {
         let state = self.0.state.lock();
         if offset > state.end {

@@ -218,6 +218,10 @@ impl TaskLog for Watched {
         self.inner.epoch()
     }
 
+    fn claim(&self) -> Option<Claim> {
+        self.inner.claim()
+    }
+
     fn epoch_at(&self, offset: Offset) -> Option<Epoch> {
         self.inner.epoch_at(offset)
     }

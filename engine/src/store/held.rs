@@ -1,10 +1,10 @@
-//! A state directory belongs to one process at a time.
+//! A state directory, and a cluster's whole directory, belong to one process at a time.
 //!
 //! The lock is the operating system's, on a file in the directory, and goes with the process however it ends. Within
 //! one process a directory may be opened more than once: that a copy is open at most once is for RocksDB to check.
 
 use std::collections::BTreeMap;
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -18,9 +18,10 @@ const LOCK: &str = ".lock";
 /// What this process holds.
 static HELD: Mutex<BTreeMap<PathBuf, Weak<File>>> = Mutex::new(BTreeMap::new());
 
-/// Holds `root`, which exists, until the last holder in this process is dropped.
-pub(super) fn hold(root: &Path) -> Result<Arc<File>, StoreError> {
+/// Holds `root`, made if it doesn't exist, until the last holder in this process is dropped.
+pub(crate) fn hold(root: &Path) -> Result<Arc<File>, StoreError> {
     let io = |source| StoreError::Io { path: root.to_owned(), source };
+    fs::create_dir_all(root).map_err(io)?;
     let path = root.canonicalize().map_err(io)?;
     let mut held = HELD.lock();
     held.retain(|_, lock| lock.strong_count() > 0);

@@ -20,7 +20,9 @@ mod held;
 mod mem;
 mod rocks;
 
+pub(crate) use held::hold;
 pub use mem::{MemStore, MemStores};
+pub(crate) use rocks::start_background_threads;
 pub use rocks::{RocksOptions, RocksStore, RocksStores};
 
 /// Where a store stands in its task's changelog.

@@ -18,7 +18,7 @@ use assignor::TaskId;
 use parking_lot::Mutex;
 use rocksdb::properties::{ACTUAL_DELAYED_WRITE_RATE, ESTIMATE_PENDING_COMPACTION_BYTES, IS_WRITE_STOPPED};
 use rocksdb::{
-    BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DB, IngestExternalFileOptions,
+    BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DB, Env, IngestExternalFileOptions,
     LogLevel, Options, ReadOptions, SstFileWriter, WaitForCompactOptions, WriteBatch, WriteBufferManager,
     WriteOptions,
 };
@@ -136,6 +136,22 @@ impl RocksOptions {
         options.set_stats_persist_period_sec(0);
         if self.text.is_empty() { Ok(options) } else { options.get_options_from_string(&self.text) }
     }
+}
+
+/// Starts the threads of this process that flush and compact, as many as these options let RocksDB have and in its own
+/// shares. It would start them itself when they are first needed, from whatever thread that is, and they would be pinned
+/// where that one is.
+///
+/// # Errors
+///
+/// What RocksDB says.
+pub(crate) fn start_background_threads(options: &RocksOptions) -> Result<(), StoreError> {
+    let path = || PathBuf::from("RocksDB's threads");
+    let mut env = Env::new().map_err(|source| StoreError::Rocks { path: path(), source })?;
+    let flushes = (options.background_jobs / 4).max(1);
+    env.set_high_priority_background_threads(flushes);
+    env.set_low_priority_background_threads((options.background_jobs - flushes).max(1));
+    Ok(())
 }
 
 /// The open databases of one directory, each behind a lock of its own, for whoever samples them.
@@ -381,7 +397,6 @@ impl RocksStores {
     ///
     /// [`StoreError::Held`] if another process uses `root`; what the file system or RocksDB says.
     pub fn new(root: &Path, options: &RocksOptions) -> Result<Self, StoreError> {
-        fs::create_dir_all(root).map_err(|source| StoreError::Io { path: root.to_owned(), source })?;
         let held = hold(root)?;
         let cache = Cache::new_lru_cache(options.block_cache_bytes);
         let budget = WriteBufferManager::new_write_buffer_manager(options.write_buffer_budget_bytes, false);

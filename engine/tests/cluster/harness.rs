@@ -67,9 +67,8 @@ pub(crate) struct Bed {
     pub(crate) recording: Arc<Recording>,
     pub(crate) sources: SyntheticSources,
     pub(crate) tasks: Vec<TaskId>,
-    workers: u32,
-    membership: Membership,
-    _dir: tempfile::TempDir,
+    setup: Setup,
+    dir: tempfile::TempDir,
 }
 
 /// What a test's cluster is made of. Sessions are long unless a test waits for one to expire.
@@ -83,6 +82,7 @@ pub(crate) struct Setup {
     pub(crate) membership: Membership,
     pub(crate) session: Duration,
     pub(crate) breaker: Arc<dyn Breaker>,
+    pub(crate) engine: EngineConfig,
 }
 
 impl Setup {
@@ -96,6 +96,7 @@ impl Setup {
             membership: Membership::Dynamic,
             session: Duration::from_secs(20),
             breaker: Arc::new(NeverBreaks),
+            engine: EngineConfig::default(),
         }
     }
 
@@ -126,43 +127,64 @@ impl Setup {
                 ..GroupConfig::tight()
             },
             strategy: assignor::parse(self.strategy).unwrap(),
-            engine: EngineConfig::default(),
+            engine: self.engine.clone(),
             dir: dir.to_path_buf(),
         }
     }
 
     /// Preloads every task's changelog and starts the instances.
     pub(crate) fn start(self) -> Bed {
-        let dir = tempfile::tempdir().unwrap();
-        let sources = self.sources();
+        let (dir, sources) = (tempfile::tempdir().unwrap(), self.sources());
         let clock = Arc::new(RealClock::start());
         let recording = Arc::new(Recording::default());
-        let config = self.config(dir.path());
-        let processor = config.engine.processor;
+        let cluster = self.open(dir.path(), &clock, &sources, &recording);
+        let tasks = self.task_ids();
+        for task in &tasks {
+            let log = cluster.logs().log(task).unwrap();
+            preload(task, &*log, &sources, &mut *self.engine.processor.make(), &mut |_| true).unwrap();
+        }
+        let bed = Bed { cluster, clock, recording, sources, tasks, setup: self, dir };
+        bed.start_instances();
+        bed
+    }
+
+    fn open(
+        &self,
+        dir: &Path,
+        clock: &Arc<RealClock>,
+        sources: &SyntheticSources,
+        recording: &Arc<Recording>,
+    ) -> Cluster {
         let parts = Parts {
             clock: clock.clone(),
             sources: Arc::new(sources.clone()),
             observer: recording.clone(),
             breaker: self.breaker.clone(),
         };
-        let cluster = Cluster::open(config, parts).unwrap();
-        let tasks = self.task_ids();
-        for task in &tasks {
-            let log = cluster.logs().log(task).unwrap();
-            preload(task, &*log, &sources, &mut *processor.make(), &mut |_| true).unwrap();
-        }
-        let Self { workers, membership, .. } = self;
-        let bed = Bed { cluster, clock, recording, sources, tasks, workers, membership, _dir: dir };
-        for _ in 0..self.instances {
-            bed.start_instance();
-        }
-        bed
+        Cluster::open(self.config(dir), parts).unwrap()
     }
 }
 
 impl Bed {
     pub(crate) fn start_instance(&self) -> Started {
-        self.cluster.start_as(self.workers, 1, self.membership.clone()).unwrap()
+        self.cluster.start_as(self.setup.workers, 1, self.setup.membership.clone()).unwrap()
+    }
+
+    fn start_instances(&self) {
+        for _ in 0..self.setup.instances {
+            self.start_instance();
+        }
+    }
+
+    /// Stops the whole cluster and opens another one in its directory. Its events begin anew.
+    pub(crate) fn opened_again(self) -> Self {
+        let Self { cluster, clock, sources, tasks, setup, dir, .. } = self;
+        cluster.stop().unwrap();
+        let recording = Arc::new(Recording::default());
+        let cluster = setup.open(dir.path(), &clock, &sources, &recording);
+        let bed = Self { cluster, clock, recording, sources, tasks, setup, dir };
+        bed.start_instances();
+        bed
     }
 
     /// Waits until each of these tasks has been polled since the event with this number.

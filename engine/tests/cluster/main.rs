@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod compaction;
 mod copies;
 mod crash;
 mod harness;
 mod leave;
 mod shared_copies;
 mod static_members;
+mod whole;

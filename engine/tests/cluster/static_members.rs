@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use assignor::{InstanceId, TaskId};
 use engine::cluster::{Farewell, Membership};
+use engine::error::Error;
 use engine::event::{Cause, Event, GroupEvent, TaskEvent};
 
 use crate::harness::{Bed, Setup};
@@ -30,7 +31,8 @@ fn a_return_within_the_session_causes_no_rebalance() {
         assert!(!tasks.is_empty());
         let names = bed.cluster.members();
         let started = bed.cluster.restart(&second(), Farewell::Silent, Duration::ZERO).unwrap();
-        assert!(bed.cluster.leave(&started.members[0]).is_err(), "{strategy}: it is not back yet");
+        let down = bed.cluster.leave(&started.members[0]).unwrap_err();
+        assert!(matches!(down, Error::Down { .. }), "{strategy}: {down}");
         bed.polled_since(&tasks, before);
         assert_eq!(bed.cluster.members(), names, "{strategy}: static members keep their names");
         let events = bed.recording.events();

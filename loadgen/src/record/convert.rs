@@ -1,5 +1,6 @@
 //! The engine's events as the results' own, so that neither knows the other.
 
+use assignor::{MemberId, TaskId};
 use engine::event::{Cause, Event, GroupEvent, Stop, TaskEvent};
 use results::event::{Cause as ResultCause, Stop as ResultStop, What};
 
@@ -20,19 +21,24 @@ fn group(event: GroupEvent) -> What {
             What::Joined { member: member.to_string(), generation: generation.0 }
         }
         GroupEvent::BarrierReached { generation } => What::BarrierReached { generation: generation.0 },
-        GroupEvent::Completed { generation, causes, balanced, active } => What::GenerationCompleted {
-            generation: generation.0,
-            causes: causes.into_iter().map(cause).collect(),
-            balanced,
-            active: active
-                .into_iter()
-                .map(|(member, tasks)| (member.to_string(), tasks.iter().map(ToString::to_string).collect()))
-                .collect(),
-        },
+        GroupEvent::Completed { generation, causes, balanced, active, standby } => {
+            What::GenerationCompleted {
+                generation: generation.0,
+                causes: causes.into_iter().map(cause).collect(),
+                balanced,
+                active: by_member(active),
+                standby: by_member(standby),
+            }
+        }
         GroupEvent::MemberGone { member, cause: why } => {
             What::MemberGone { member: member.to_string(), cause: cause(why) }
         }
     }
+}
+
+fn by_member(tasks: Vec<(MemberId, Vec<TaskId>)>) -> Vec<(String, Vec<String>)> {
+    let names = |tasks: Vec<TaskId>| tasks.iter().map(ToString::to_string).collect();
+    tasks.into_iter().map(|(member, tasks)| (member.to_string(), names(tasks))).collect()
 }
 
 fn of_task(task: String, event: TaskEvent) -> What {

@@ -23,6 +23,9 @@ use crate::scenario::Condition;
 mod convert;
 pub mod tape;
 
+/// A worker that has served nothing for so many intervals (five seconds) is taken to be gone.
+const IDLE_INTERVALS: i64 = 50;
+
 /// Which part of a run it is; between the end of the warm-up and the end of the load, events tell the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -41,7 +44,7 @@ pub struct Recorder {
     /// The end of the warm-up on the engine's clock, in microseconds.
     origin_us: AtomicU64,
     latency: Arc<latency::Recorder>,
-    /// One for each member that has served anything: its worker alone writes to it.
+    /// One for each member that has served anything of late: its worker alone writes to it.
     writers: RwLock<BTreeMap<MemberId, Mutex<Writer>>>,
     journal: Mutex<Journal>,
 }
@@ -149,7 +152,19 @@ impl Recorder {
         for writer in self.writers.read().unwrap_or_else(PoisonError::into_inner).values() {
             lock(writer).flush_before(current);
         }
+        self.forget_idle(current.saturating_sub(IDLE_INTERVALS));
         self.latency.close(current.saturating_sub(OPEN_INTERVALS))
+    }
+
+    /// Lets go of the histograms of workers that have served nothing since the interval `since`: most of them are gone.
+    /// One that comes back is given new ones.
+    fn forget_idle(&self, since: i64) {
+        let is_idle = |writer: &Mutex<Writer>| lock(writer).last_interval() < since;
+        let any = self.writers.read().unwrap_or_else(PoisonError::into_inner).values().any(is_idle);
+        if any {
+            let mut writers = self.writers.write().unwrap_or_else(PoisonError::into_inner);
+            writers.retain(|_, writer| !is_idle(writer));
+        }
     }
 
     /// Replay by interval since it was last asked for.
@@ -249,4 +264,34 @@ fn relative(at: Time, origin_us: u64) -> i64 {
 /// A thread that panicked while it held the lock has left whole entries behind; the run is poisoned elsewhere.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A worker that is gone leaves its latencies behind, and nothing else.
+    #[test]
+    fn who_serves_no_more_is_let_go_of() {
+        let task = TaskId::from("T1");
+        let recorder = Recorder::new(std::slice::from_ref(&task), 50_000);
+        recorder.set_origin(Time::ZERO, None);
+        recorder.begin(Part::Measured);
+        let interval = Duration::from_millis(100);
+        let mut served = 0;
+        for nth in 0..500_u32 {
+            let at = Time::ZERO + interval * nth;
+            // S1 stays; of the others each serves for one interval.
+            for member in [MemberId::from("S1"), MemberId::from(format!("S{}", nth + 2))] {
+                recorder.served(Served { task: &task, member: &member, began: at, at, intended: &[at] });
+                served += 1;
+            }
+            recorder.close(at);
+        }
+        let kept: Vec<String> = recorder.writers.read().unwrap().keys().map(ToString::to_string).collect();
+        assert!(kept.contains(&"S1".to_owned()) && kept.len() <= 60, "{} writers: {kept:?}", kept.len());
+        assert_eq!(recorder.finish().latency.measured().latency.len(), served);
+    }
 }

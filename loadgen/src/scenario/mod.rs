@@ -248,6 +248,32 @@ mod tests {
         assert!(old.contains("S2 has left at 1s, when I2 restarted"), "{old}");
     }
 
+    /// Nothing can happen to somebody who is known to be down: it would fail the run.
+    #[test]
+    fn who_is_down_is_left_alone() {
+        let story = |time: &str, then: &str| {
+            let restart = "[[at]]\ntime=\"1s\"\nrestart={instance=\"I1\",down=\"500ms\"}\n";
+            format!("{LEAST}static=true\n[[instances]]\n{restart}[[at]]\ntime=\"{time}\"\n{then}\n")
+        };
+        for then in [
+            "leave=[\"S1\"]",
+            "crash=[\"I1\"]",
+            "stall={member=\"S1\",lasting=\"1s\"}",
+            "restart={instance=\"I1\"}",
+        ] {
+            for time in ["1s", "1200ms", "1500ms"] {
+                let early = plan_error(&story(time, then));
+                assert!(
+                    early.contains("I1 restarts at 1s") && early.contains("not back before 1.5s"),
+                    "{early}"
+                );
+            }
+            assert!(plan(&story("1600ms", then), &[]).is_ok(), "{then}");
+        }
+        let new = story("1200ms", "leave=[\"S3\"]").replace("I1", "I2");
+        assert!(plan_error(&new).contains("S3 is down at 1.2s"), "also under a new name");
+    }
+
     fn plan_error(text: &str) -> String {
         plan(text, &[]).map(|plan| plan.name).unwrap_err().to_string()
     }

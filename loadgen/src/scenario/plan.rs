@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use engine::config::{GroupConfig, Notices, ProcessorKind};
+use engine::pin::Pinning;
 use engine::store::RocksOptions;
 use engine::task::CommitOptions;
 use engine::task::processor::WindowOptions;
@@ -138,6 +139,8 @@ pub struct EngineSettings {
     pub fsync: bool,
     /// Size of a changelog's files.
     pub segment_bytes: u64,
+    /// Which cores workers and restorers run on.
+    pub pinning: Pinning,
 }
 
 /// A megabyte as disks and networks count it.
@@ -286,7 +289,23 @@ fn engine(reader: &mut Reader<'_>) -> EngineSettings {
         fsync: reader.get(&keys::FSYNC),
         segment_bytes: reader.get(&keys::SEGMENT_MB) * MB,
         compaction: reader.get(&keys::COMPACTION),
+        pinning: pinning(reader),
     }
+}
+
+fn pinning(reader: &mut Reader<'_>) -> Pinning {
+    let pinning = match reader.get(&keys::PIN) {
+        "workers" => Pinning::Workers,
+        "apart" => Pinning::Apart,
+        _ => Pinning::Free,
+    };
+    if pinning != Pinning::Free && !Pinning::SUPPORTED {
+        let at = reader.place(&keys::PIN).cloned();
+        let title = "this operating system does not pin threads to cores";
+        let mistake = at.map_or_else(|| Mistake::anywhere(title), |at| Mistake::at(&at, title));
+        reader.mistake(mistake.hint("leave `pin` out here; Linux does"));
+    }
+    pinning
 }
 
 /// The stores' options, as far as RocksDB understands them.

@@ -264,6 +264,8 @@ struct Roster {
     members: BTreeMap<MemberId, (InstanceId, Option<String>)>,
     /// Every instance there ever was, with what it is started as.
     instances: BTreeMap<InstanceId, Instances>,
+    /// Instances that were restarted at a known time: since when and until when they are down at least.
+    down: BTreeMap<InstanceId, (Duration, Duration)>,
 }
 
 impl Roster {
@@ -304,11 +306,11 @@ impl Roster {
                 Ok(Act::Crash(found.into_iter().map(|(target, _)| target).collect()))
             }
             RawAct::Stall(name, lasting) => {
-                let (_, members) = self.find(&name)?;
+                let (_, members) = self.find_up(&name, when)?;
                 Ok(Act::Stall { members, lasting })
             }
             RawAct::Restart(name, is_static, down) => {
-                let (instance, farewell) = self.restart(name, is_static, when)?;
+                let (instance, farewell) = self.restart(name, is_static, down, when)?;
                 Ok(Act::Restart { instance, farewell, down })
             }
         }
@@ -319,12 +321,16 @@ impl Roster {
         &mut self,
         (name, at): Named,
         is_static: Option<(bool, Option<Place>)>,
+        down: Duration,
         when: &When,
     ) -> Result<(InstanceId, Farewell), Mistake> {
         let id = InstanceId::from(name.as_str());
         let Some(instances) = self.instances.get(&id).copied() else {
             return Err(self.no_instance(&name, at.as_ref()));
         };
+        if let Some(mistake) = self.is_down(&name, &id, at.as_ref(), when) {
+            return Err(mistake);
+        }
         let silent = match is_static {
             Some((true, at)) if !instances.is_static => {
                 let title =
@@ -349,7 +355,30 @@ impl Roster {
         if !instances.is_static {
             self.add_members(&id, instances.workers);
         }
+        if let When::Time(since) = when {
+            self.down.insert(id.clone(), (*since, *since + down));
+        }
         Ok((id, farewell))
+    }
+
+    /// A mistake, if it is known that the instance is still down then. How long it takes to stop nobody knows beforehand.
+    fn is_down(&self, name: &str, id: &InstanceId, at: Option<&Place>, when: &When) -> Option<Mistake> {
+        let ((since, until), When::Time(time)) = (self.down.get(id)?, when) else { return None };
+        if time > until {
+            return None;
+        }
+        let title = format!("{name} is down at {when}: {id} restarts at {}", show_time(*since));
+        let mistake = at.map_or_else(|| Mistake::anywhere(title.clone()), |at| Mistake::at(at, &title));
+        let label = format!("not back before {}", show_time(*until));
+        Some(mistake.label(label).hint("let it happen later: an instance also takes a moment to stop"))
+    }
+
+    /// Somebody to whom something can happen then.
+    fn find_up(&self, named: &Named, when: &When) -> Result<(Target, Vec<MemberId>), Mistake> {
+        let (target, members) = self.find(named)?;
+        let instances = members.iter().filter_map(|member| Some(&self.members.get(member)?.0));
+        let mut down = instances.filter_map(|id| self.is_down(&named.0, id, named.1.as_ref(), when));
+        down.next().map_or(Ok((target, members)), Err)
     }
 
     fn no_instance(&self, name: &str, at: Option<&Place>) -> Mistake {
@@ -391,7 +420,7 @@ impl Roster {
         }
         let mut found = Vec::new();
         for name in names {
-            let (target, members) = self.find(name)?;
+            let (target, members) = self.find_up(name, when)?;
             for member in &members {
                 if let Some((_, why)) = self.members.get_mut(member) {
                     *why = Some(format!("{member} {gone} at {when}"));

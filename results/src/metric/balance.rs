@@ -29,7 +29,9 @@ pub(super) fn moves<'a>(input: &RunInput<'a>) -> Vec<&'a str> {
 /// quiet by its plan's own verdict, and no task is paused. `None` if the run ended before.
 ///
 /// A generation reflects a start when all new members are in it, and a leave or a crash when the members in question
-/// have no active task in it. A stall is reflected by any: the group may never notice it.
+/// have no active task in it, a restart when all members are in it who are then there. A stall, and a restart of static
+/// members, the group may never notice: they are over when what those members had at the event has stopped and runs
+/// again, wherever that is.
 pub(super) fn time_to_balance_us(
     input: &RunInput<'_>,
     pauses: &[Pause],
@@ -49,13 +51,37 @@ pub(super) fn time_to_balance_us(
         })
         .collect();
     let at_event = generations.partition_point(|&(at_us, _)| at_us < event_us);
+    let event_or_return_us = match action {
+        Action::Restart | Action::Stall => return_us(input, pauses, event_us, members)?,
+        _ => event_us,
+    };
     for (index, &(at_us, good)) in generations.iter().enumerate().skip(at_event.saturating_sub(1)) {
         let until_us = generations.get(index + 1).map_or(input.end_us, |next| next.0);
-        if good && let Some(quiet_us) = first_unpaused_us(pauses, at_us.max(event_us), until_us) {
+        if good && let Some(quiet_us) = first_unpaused_us(pauses, at_us.max(event_or_return_us), until_us) {
             return Some(quiet_us.abs_diff(event_us));
         }
     }
     None
+}
+
+/// When everything that these members had at the event runs again, after its first pause that was not over then. `None`
+/// if something does not.
+fn return_us(input: &RunInput<'_>, pauses: &[Pause], event_us: i64, members: &[String]) -> Option<i64> {
+    let newest = input.events.iter().rev().find_map(|event| match &event.what {
+        What::GenerationCompleted { active, .. } if event.at_us < event_us => Some(active),
+        _ => None,
+    });
+    let of_members = newest.into_iter().flatten().filter(|(member, _)| members.contains(member));
+    let mut back_us = event_us;
+    for task in of_members.flat_map(|(_, tasks)| tasks) {
+        match pauses.iter().find(|pause| pause.task == *task && pause.end_us > event_us) {
+            Some(pause) if pause.censored => return None,
+            Some(pause) => back_us = back_us.max(pause.end_us),
+            // It has not stopped: the run was over before it could.
+            None => {}
+        }
+    }
+    Some(back_us)
 }
 
 fn reflects(active: &[(String, Vec<String>)], action: Action, members: &[String]) -> bool {

@@ -56,7 +56,8 @@ fn what() -> impl Strategy<Value = What> {
             generation,
             causes: vec![],
             balanced: false,
-            active: vec![]
+            active: vec![],
+            standby: vec![]
         }),
     ]
 }

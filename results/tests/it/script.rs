@@ -249,6 +249,7 @@ fn event(line: &str) -> Event {
             causes: words[3].split(',').map(word::<Cause>).collect(),
             balanced: words[4] == "balanced",
             active: words[5..].iter().map(|part| active(part)).collect(),
+            standby: vec![],
         },
         "gone" => What::MemberGone { member: text(2), cause: word::<Cause>(words[3]) },
         "stopped" => What::TaskStopped { task: text(2), member: text(3), why: word::<Stop>(words[4]) },

@@ -52,6 +52,8 @@ pub struct Coordinator {
     /// When the last step was taken.
     now: Time,
     fault: Option<Fault>,
+    /// Nobody is left of a predecessor's group.
+    alone: bool,
 }
 
 impl Coordinator {
@@ -73,7 +75,16 @@ impl Coordinator {
             pending: Vec::new(),
             now: Time::ZERO,
             fault: None,
+            alone: false,
         }
+    }
+
+    /// No member of a predecessor is left, as where coordinator and members are one process: however often it has been
+    /// started, its group begins as an application does.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.alone = true;
+        self
     }
 
     /// Plants a fault, for the simulator to find.
@@ -196,7 +207,7 @@ impl Coordinator {
     fn beginning(&self) -> Beginning {
         if self.generation > Generation(0) {
             Beginning::EmptiedGroup
-        } else if self.incarnation > Incarnation(1) {
+        } else if self.incarnation > Incarnation(1) && !self.alone {
             Beginning::NewCoordinator
         } else {
             Beginning::Application
@@ -289,10 +300,13 @@ impl Coordinator {
     fn complete(&mut self, now: Time, mut plan: Plan, out: &mut Vec<CoordinatorEffect>) {
         let claim = self.claim();
         let mut active = Vec::with_capacity(self.roster.len());
-        let mut asked = Vec::new();
+        let (mut standby, mut asked) = (Vec::new(), Vec::new());
         for record in self.roster.iter_mut() {
             let Some(assignment) = plan.members.remove(&record.planned_as) else { continue };
             active.push((record.id.clone(), assignment.active.clone()));
+            if !assignment.standby.is_empty() {
+                standby.push((record.id.clone(), assignment.standby.clone()));
+            }
             if record.joined {
                 // It has joined again since: what it said then stands, and is for the next generation.
                 continue;
@@ -315,7 +329,7 @@ impl Coordinator {
         self.phase = Phase::Stable { follow_up, leader };
         let (generation, causes) = (self.generation, std::mem::take(&mut self.causes));
         let balanced = plan.balanced;
-        let completed = GroupEvent::Completed { generation, causes, balanced, active };
+        let completed = GroupEvent::Completed { generation, causes, balanced, active, standby };
         out.push(CoordinatorEffect::Observed(completed));
         for id in asked {
             self.assign(&id, out);

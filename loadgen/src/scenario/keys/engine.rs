@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::super::key::{Absent, Key, Section};
-use super::super::rule::{Count, Flag, Text, Time};
+use super::super::rule::{Choice, Count, Flag, Text, Time};
 use super::time;
 
 pub(crate) static CAPACITY: Section = Section {
@@ -43,6 +43,7 @@ pub(crate) static ENGINE: Section = Section {
         &FSYNC,
         &SEGMENT_MB,
         &COMPACTION,
+        &PIN,
     ],
 };
 pub(crate) static TURN_RECORDS: Key<Count> = Key {
@@ -99,6 +100,14 @@ pub(crate) static COMPACTION: Key<Flag> = Key {
     doc: "Whether changelogs are compacted, before the start and in the background. Full segments alone are",
     default: Absent::Is("false"),
     rule: Flag,
+};
+
+pub(crate) static PIN: Key<Choice> = Key {
+    name: "pin",
+    doc: "Which cores threads run on: none: any; workers: each worker on one core, by turns; apart: restorers on the \
+          last core, workers on the others. On Linux alone",
+    default: Absent::Is("none"),
+    rule: Choice { among: &["none", "workers", "apart"], later: &[] },
 };
 
 pub(crate) static ROCKSDB: Section = Section {
