@@ -19,9 +19,9 @@ use loadgen::watch::{Glance, Stage, Watcher, Which};
 const CYCLES: u64 = 80;
 /// From its start to the next one's.
 const CYCLE_MS: u64 = 120;
-/// Memory that may come and go with the moment: memtables and the allocator's own. (Every instance used to leave some
-/// 300 kB behind.)
-const SLACK_KB: u64 = 16 << 10;
+/// Memory that may come with the moment: memtables, and what the allocator's arenas have not given back. A bound for gross
+/// leaks alone; what is held is counted beside it.
+const SLACK_KB: u64 = 40 << 10;
 /// Stacks that the C library keeps for the next thread, and the heaps of its arenas: two mappings each.
 const SLACK_MAPPINGS: u64 = 80;
 
@@ -93,7 +93,7 @@ fn scenario_text() -> String {
     let mut text = String::from(
         "title = \"An instance comes and goes\"\ntasks = 6\nwarm_up = \"500ms\"\n[state]\nkeys = 2_000\n\
          [load]\nrate = 3_000\n[group]\nsession_timeout = \"20s\"\nrebalance_timeout = \"20s\"\n\
-         max_poll_interval = \"20s\"\n[rocksdb]\nwrite_buffer_mb = 1\n[[instances]]\ncount = 2\n",
+         max_poll_interval = \"20s\"\n[rocksdb]\nwrite_buffer_mb = 1\nblock_cache_mb = 1\n[[instances]]\ncount = 2\n",
     );
     for cycle in 0..CYCLES {
         let (start, leave) = (cycle * CYCLE_MS, cycle * CYCLE_MS + CYCLE_MS / 2);
