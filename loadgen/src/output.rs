@@ -121,15 +121,15 @@ impl Output {
             return fs::remove_file(path);
         }
         let starts = kept.iter().map(line_start).collect::<io::Result<Vec<_>>>()?;
-        let mut new = tempfile::NamedTempFile::new_in(&self.dir)?;
-        for (number, line) in old.lines().enumerate() {
-            let line = line?;
-            if number == 0 || starts.iter().any(|start| line.starts_with(start)) {
-                writeln!(new, "{line}")?;
+        write_whole(&path, |new| {
+            for (number, line) in old.lines().enumerate() {
+                let line = line?;
+                if number == 0 || starts.iter().any(|start| line.starts_with(start)) {
+                    writeln!(new, "{line}")?;
+                }
             }
-        }
-        new.persist(path)?;
-        Ok(())
+            Ok(())
+        })
     }
 
     /// The folder.
@@ -191,21 +191,32 @@ impl Output {
         name: &str,
         fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
     ) -> Result<(), Error> {
-        let partial = self.dir.join(format!(".{name}.partial"));
         let whole = self.dir.join(name);
-        let written = File::create(&partial)
-            .and_then(|file| {
-                let mut out = BufWriter::new(file);
-                fill(&mut out)?;
-                out.flush()
-            })
-            .and_then(|()| fs::rename(&partial, &whole));
-        if written.is_err() {
-            // The write's own error is the one to tell.
-            drop(fs::remove_file(&partial));
-        }
-        written.map_err(Error::io(whole))
+        write_whole(&whole, fill).map_err(Error::io(whole))
     }
+}
+
+/// Writes a file elsewhere in its folder, with the rights that the user's files have, and renames it when it is whole.
+///
+/// # Errors
+///
+/// What the file system says; what had been there before is there still.
+pub fn write_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> io::Result<()> {
+    let name =
+        path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "is no file's name"))?;
+    let partial = path.with_file_name(format!(".{}.partial", name.to_string_lossy()));
+    let written = File::create(&partial)
+        .and_then(|file| {
+            let mut out = BufWriter::new(file);
+            fill(&mut out)?;
+            out.flush()
+        })
+        .and_then(|()| fs::rename(&partial, path));
+    if written.is_err() {
+        // The write's own error is the one to tell.
+        drop(fs::remove_file(&partial));
+    }
+    written
 }
 
 impl Drop for Output {

@@ -1,10 +1,11 @@
 //! Reading results back, and printing what was made of them to standard output or into a file.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use loadgen::output::{RESULT, SWEEP, TIMELINE};
+use loadgen::output::{RESULT, SWEEP, TIMELINE, write_whole};
 use results::compare::Named;
 use results::read;
 use results::report::text::Style;
@@ -131,12 +132,7 @@ pub(crate) fn deliver(text: &str, out: Option<&PathBuf>) -> Result<(), Failure> 
         exit::say(text.trim_end());
         return Ok(());
     };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> anyhow::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("--out {}: cannot be written", path.display())).map_err(Failure::Unusable)
+    write_whole(path, |file| file.write_all(text.as_bytes()))
+        .with_context(|| format!("{} can't be written", path.display()))
+        .map_err(Failure::Unusable)
 }

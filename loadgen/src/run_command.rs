@@ -334,6 +334,7 @@ impl Asked<'_> {
             command: self.command(cell),
             started: wall::utc(self.started),
             scenario: document(plan),
+            strategies: self.strategies.iter().map(|strategy| strategy.name()).collect(),
             sweep: cell.sweep.clone(),
             environment: environment(dir),
             paired: plan.events.iter().all(|event| matches!(event.when, When::Time(_))),

@@ -30,6 +30,10 @@ pub struct RunFile {
     /// When it was started, in UTC, as in `2026-11-29T14:42:35Z`.
     #[serde(default)]
     pub started: String,
+    /// The strategies in the order in which they were asked for: trials run them in an order of their own. Absent in
+    /// files of older versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub strategies: Vec<String>,
     /// The scenario with every setting that was in force.
     pub scenario: serde_json::Map<String, serde_json::Value>,
     /// The swept keys with the values they have here; absent where nothing was swept.
@@ -228,7 +232,8 @@ impl RunFile {
         pretty(self)
     }
 
-    /// The strategies in the order in which they first ran.
+    /// The strategies that have run, in the order in which they were asked for; where the file doesn't say, in that in
+    /// which they first ran.
     #[must_use]
     pub fn strategies(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -237,6 +242,8 @@ impl RunFile {
                 names.push(&run.strategy);
             }
         }
+        let asked = |name: &&str| self.strategies.iter().position(|asked| asked == name);
+        names.sort_by_key(|name| asked(name).unwrap_or(usize::MAX));
         names
     }
 

@@ -32,14 +32,14 @@ pub struct SweepRow {
     pub trials: usize,
     /// Medians over the trials, in the order of [`FIGURES`].
     pub figures: [Option<f64>; FIGURES.len()],
-    /// Median pause over that of the block's first row; `None` where either has none.
+    /// Longest pause over that of the block's first row; `None` where either has none.
     pub growth: Option<f64>,
 }
 
 /// The figures of a row.
 pub const FIGURES: [&str; 6] = [
-    "task_pause_ms.p50",
     "task_pause_ms.max",
+    "task_pause_ms.p50",
     "stop_the_world_ms",
     "service_latency_ms.p99",
     "rebalances.total",
@@ -85,7 +85,7 @@ fn leaf_values(place: &str, value: &Value, leaves: &mut BTreeMap<String, Value>)
 fn sweep(key: &str, keys: &[&String], results: &[&RunFile], settings: &[BTreeMap<String, Value>]) -> Sweep {
     let others: Vec<String> =
         keys.iter().filter(|other| **other != key).map(|other| (*other).clone()).collect();
-    // The strategies' order is the user's: that of their first appearance.
+    // The strategies' order is the user's, which all results of a sweep share.
     let mut strategies: Vec<&str> = Vec::new();
     for strategy in results.iter().flat_map(|result| result.strategies()) {
         if !strategies.contains(&strategy) {

@@ -5,6 +5,7 @@
 //! policy would stop what slipped through all of them.
 
 mod article;
+mod growth;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -51,10 +52,12 @@ struct Switch {
     name: String,
 }
 
-/// A swept key: charts and table.
+/// A swept key: the finding in a sentence, charts, table.
 #[derive(Serialize)]
 struct SweepPart {
     key: String,
+    sentence: String,
+    sub: String,
     charts: Vec<Chart>,
     table: Grid,
 }
@@ -143,10 +146,15 @@ fn sweep_parts(results: &[&RunFile], switches: &[Switch]) -> Vec<SweepPart> {
     sweeps(results)
         .iter()
         .enumerate()
-        .map(|(at, sweep)| SweepPart {
-            key: sweep.key.clone(),
-            charts: charts::sweep(sweep, at, &look_of),
-            table: tables::sweep(sweep),
+        .map(|(at, sweep)| {
+            let (sentence, sub) = growth::sentence(sweep).unwrap_or_default();
+            SweepPart {
+                key: sweep.key.clone(),
+                sentence,
+                sub,
+                charts: charts::sweep(sweep, at, &look_of),
+                table: tables::sweep(sweep),
+            }
         })
         .collect()
 }

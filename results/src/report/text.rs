@@ -16,6 +16,8 @@ pub struct Style {
     pub color: bool,
 }
 
+/// Narrower than this, nothing gets.
+const LEAST_WIDTH: u16 = 40;
 /// Columns that the labels take, and the least that a strategy needs.
 const LABEL_WIDTH: u16 = 24;
 const STRATEGY_WIDTH: u16 = 18;
@@ -42,18 +44,21 @@ pub fn render(material: Material<'_>, style: Style) -> String {
     }
     if let Some(line) = headline::headline(result) {
         text.push('\n');
-        text.push_str(&line);
-        text.push('\n');
+        text.push_str(&prose(&line, style));
     }
     for claim in failed_claims(result) {
-        text.push_str(&format!("claim failed: {claim}\n"));
+        text.push_str(&prose(&format!("claim failed: {claim}"), style));
     }
     for warning in rows::warnings(result) {
-        text.push_str("warning: ");
-        text.push_str(&warning);
-        text.push('\n');
+        text.push_str(&prose(&format!("warning: {warning}"), style));
     }
     text
+}
+
+/// A sentence within the terminal's width, further lines set in.
+fn prose(line: &str, style: Style) -> String {
+    let options = textwrap::Options::new(style.width.max(LEAST_WIDTH).into()).subsequent_indent("  ");
+    format!("{}\n", textwrap::fill(line, options))
 }
 
 fn table(result: &RunFile, strategies: &[&str], style: Style) -> String {
@@ -98,7 +103,7 @@ pub(super) fn failed_claims(result: &RunFile) -> impl Iterator<Item = &Judged> {
 pub(super) fn plain_table(style: Style) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()));
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(style.width.max(40));
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(style.width.max(LEAST_WIDTH));
     if style.color {
         table.enforce_styling();
     } else {

@@ -26,6 +26,7 @@ fn result(pauses: &[(&str, &[f64])]) -> RunFile {
     });
     RunFile {
         schema: SCHEMA.to_owned(),
+        strategies: Vec::new(),
         sweep: serde_json::Map::new(),
         title: "Made up".to_owned(),
         command: Vec::new(),

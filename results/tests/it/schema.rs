@@ -28,6 +28,7 @@ fn result() -> RunFile {
     let runs = runs.map(|(strategy, trial)| script.run(strategy, trial));
     RunFile {
         schema: SCHEMA.to_owned(),
+        strategies: vec!["eager".to_owned(), "learner".to_owned()],
         sweep: serde_json::Map::new(),
         title: "Scale up".to_owned(),
         command: vec!["understudy".to_owned(), "run".to_owned(), "scale-up".to_owned()],

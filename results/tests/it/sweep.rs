@@ -61,9 +61,34 @@ fn one_table_per_swept_key() {
     let markdown = sweep_table::markdown(&sweeps);
     assert!(
         markdown
-            .contains("### state.keys\n\n| strategy | group.profile | state.keys | median pause | growth |")
+            .contains("### state.keys\n\n| strategy | group.profile | state.keys | longest pause | growth |")
     );
     assert!(markdown.contains("| eager | tight | 1000000 | 10.0 s | ×10.00 | 10.0 s |"), "{markdown}");
+}
+
+#[test]
+fn narrow_terminals_get_several_tables_and_no_broken_word() {
+    let results = [result(100_000, "tight"), result(1_000_000, "tight")];
+    let sweeps = sweeps(&results.iter().collect::<Vec<_>>());
+    let words = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let whole = sweep_table::text(&sweeps, Style { width: 200, color: false });
+    for width in [40, 60, 80, 100] {
+        let text = sweep_table::text(&sweeps, Style { width, color: false });
+        assert!(text.lines().all(|line| line.chars().count() <= width.into()), "{width}\n{text}");
+        let kept = words(&text);
+        let figures = words(&whole).into_iter().filter(|word| !word.contains(['─', '═']));
+        for word in figures {
+            assert!(kept.contains(&word), "{word} at {width}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn strategies_keep_the_order_in_which_they_were_asked_for() {
+    let mut result = result(100_000, "tight");
+    assert_eq!(result.strategies(), ["eager", "learner"], "that of the runs");
+    result.strategies = ["learner", "cooperative", "eager"].map(str::to_owned).to_vec();
+    assert_eq!(result.strategies(), ["learner", "eager"]);
 }
 
 #[test]

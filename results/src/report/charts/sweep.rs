@@ -32,8 +32,7 @@ pub(crate) fn sweep(sweep: &Sweep, number_of: usize, look_of: &dyn Fn(&str) -> u
         return Vec::new();
     }
     let curves = curves(sweep, look_of);
-    let shown = ["task_pause_ms.p50", "task_pause_ms.max", "service_latency_ms.p99"];
-    shown
+    SHOWN
         .iter()
         .filter_map(|name| {
             let at = FIGURES.iter().position(|figure| figure == name)?;
@@ -42,6 +41,9 @@ pub(crate) fn sweep(sweep: &Sweep, number_of: usize, look_of: &dyn Fn(&str) -> u
         })
         .collect()
 }
+
+/// The figures that are drawn: what the page is about at full width, the others side by side.
+const SHOWN: [&str; 3] = ["task_pause_ms.max", "task_pause_ms.p50", "service_latency_ms.p99"];
 
 fn curves<'a>(sweep: &'a Sweep, look_of: &dyn Fn(&str) -> usize) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
@@ -76,8 +78,9 @@ fn chart(
     let about = format!("{label} against {}", sweep.key);
     let key = sweep.key.clone();
     Some(Chart::new(id, &about, json!({ "kind": "marks" }), |size| {
-        let width = size.pick(452.0, size.width());
-        let height = 280.0;
+        let whole = FIGURES[at] == SHOWN[0];
+        let width = if whole { size.width() } else { size.pick(452.0, size.width()) };
+        let height = if whole { 320.0 } else { 280.0 };
         let canvas = Canvas::new(width, height);
         let place = Place { left: 62.0, top: 28.0, right: width - 18.0, bottom: height - 42.0 };
         let axis = Axis::new(values);
@@ -112,6 +115,19 @@ fn draw_curve(plot: &mut Plot<'_>, curve: &Curve<'_>, axis: &Axis, (at, label): 
     plot.canvas.close();
 }
 
+/// The values whose labels have room beside each other, from the least on.
+fn apart(scale: &Scale, mut values: Vec<f64>) -> Vec<f64> {
+    const ROOM: f64 = 0.13;
+    values.sort_by(f64::total_cmp);
+    let mut kept: Vec<f64> = Vec::new();
+    for value in values {
+        if kept.last().is_none_or(|last| scale.place(value) - scale.place(*last) >= ROOM) {
+            kept.push(value);
+        }
+    }
+    kept
+}
+
 /// The swept values on the x axis: by size where all are numbers above zero, else one beside the other.
 struct Axis {
     scale: Scale,
@@ -133,7 +149,8 @@ impl Axis {
                     let room = (most - least).max(least * 0.1) * 0.1;
                     Scale::linear(least - room, most + room, 4, amount)
                 };
-                Axis { scale, places: None }
+                let ticks = apart(&scale, numbers);
+                Axis { scale: scale.with_ticks(ticks), places: None }
             }
             None => Axis {
                 scale: Scale::places(values.len()),

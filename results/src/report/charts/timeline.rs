@@ -213,12 +213,10 @@ fn slo(plot: &mut Plot<'_>, view: &View<'_>, place: Place, x: &Scale, y: &Scale)
     plot.canvas.open("slo");
     plot.line([(x.ends().0, slo), (x.ends().1, slo)], Line::new(Ink::Muted, 1.0));
     plot.canvas.close();
-    plot.note(
-        (place.right - 4.0, place.y(y, slo) - 4.0),
-        "end",
-        Ink::Muted,
-        &format!("SLO {}", duration(slo)),
-    );
+    plot.canvas.open("over");
+    let at = (place.right - 4.0, place.y(y, slo) - 4.0);
+    plot.note(at, "end", Ink::Muted, &format!("SLO {}", duration(slo)));
+    plot.canvas.close();
 }
 
 /// What one strategy was doing, as a ribbon along the time axis.

@@ -36,7 +36,8 @@ pub(super) struct Article {
     pub(super) tables: Vec<Grid>,
     pub(super) environment: Vec<(String, String)>,
     pub(super) scenario: Vec<(String, String)>,
-    pub(super) command: String,
+    /// The command that reproduces it, word by word, so that no word is broken.
+    pub(super) command: Vec<String>,
 }
 
 /// A verdict on the longest pause.
@@ -74,7 +75,7 @@ impl Article {
         Article {
             id: format!("result-{}", at + 1),
             title: if of > 1 {
-                format!("{} of {of}: {}", at + 1, title(view.result))
+                format!("{} of {of}: {}", at + 1, title_of_many(view.result))
             } else {
                 title(view.result)
             },
@@ -107,6 +108,18 @@ impl Article {
 
 pub(super) fn title(result: &RunFile) -> String {
     if result.title.is_empty() { "Untitled run".to_owned() } else { result.title.clone() }
+}
+
+/// What tells a sweep's results apart is their values.
+fn title_of_many(result: &RunFile) -> String {
+    let values: Vec<String> = result
+        .sweep
+        .iter()
+        .map(|(key, value)| {
+            format!("{key} = {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+        })
+        .collect();
+    if values.is_empty() { title(result) } else { values.join(", ") }
 }
 
 fn meta(view: &View<'_>) -> String {
@@ -262,13 +275,13 @@ fn leaves(place: &str, value: &Value, rows: &mut Vec<(String, String)>) {
 }
 
 /// As it is typed: words that a shell would take apart are quoted.
-fn command(words: &[String]) -> String {
+fn command(words: &[String]) -> Vec<String> {
     let plain = |word: &String| {
         !word.is_empty()
             && word.chars().all(|letter| letter.is_alphanumeric() || "-_=./,:+@%".contains(letter))
     };
-    let quoted = words
-        .iter()
-        .map(|word| if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) });
-    quoted.collect::<Vec<_>>().join(" ")
+    let quoted = |word: &String| {
+        if plain(word) { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    words.iter().map(quoted).collect()
 }
