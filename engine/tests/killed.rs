@@ -80,7 +80,7 @@ fn process() {
         let parts =
             Parts { task, log, store: opened.store, processor: Box::new(PerKey::new(Count::new(64))) };
         let mut task = resume(parts, fenced, &sources).unwrap();
-        task.set_commit(CommitOptions { updates: 200, ..CommitOptions::default() });
+        task.set_commit(CommitOptions { updates: 200, backlog_updates: 200, ..CommitOptions::default() });
         active.push(task);
     }
     fs::write(folder.join("lives").join(incarnation.to_string()), reused.join(" ")).unwrap();

@@ -147,7 +147,8 @@ impl ActiveTask {
         }
         let resume = self.process(breaker)?;
         let end = self.append(breaker)?;
-        self.write(Checkpoint { offset: end, epoch: self.epoch, resume }, breaker)?;
+        let backlog = self.records.len() >= max_records;
+        self.write(Checkpoint { offset: end, epoch: self.epoch, resume }, backlog, breaker)?;
         Ok(Turn { records: self.records.len(), end })
     }
 
@@ -242,13 +243,12 @@ impl ActiveTask {
         Ok(end)
     }
 
-    fn write(&mut self, to: Checkpoint, breaker: &dyn Breaker) -> Result<(), TurnError> {
+    fn write(&mut self, to: Checkpoint, backlog: bool, breaker: &dyn Breaker) -> Result<(), TurnError> {
         self.check(breaker, Step::StoreWrite, When::Before)?;
         self.check(breaker, Step::StoreWrite, When::In)?;
         self.cache.apply(self.batch.updates());
         self.checkpoint = to;
-        let full = self.cache.memory() > self.commit.cache_bytes;
-        if full || self.cache.waiting() >= self.commit.updates {
+        if self.commit.is_due(&self.cache, backlog) {
             commit(&mut self.cache, &mut *self.store, to, self.commit).map_err(Error::from)?;
         }
         self.check(breaker, Step::StoreWrite, When::After)

@@ -281,6 +281,7 @@ fn engine(reader: &mut Reader<'_>) -> EngineSettings {
         turn_records: narrow(reader.get(&keys::TURN_RECORDS)),
         commit: CommitOptions {
             updates: narrow(reader.get(&keys::COMMIT_UPDATES)),
+            backlog_updates: narrow(reader.get(&keys::COMMIT_BACKLOG_UPDATES)),
             cache_bytes: narrow(reader.get(&keys::CACHE_MB) << 20),
         },
         linger: reader.get(&keys::LINGER),

@@ -14,16 +14,28 @@ pub(crate) use table::Cache;
 /// When a task's updates reach its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitOptions {
-    /// As soon as this many keys wait for it. It bounds how long giving the task up takes, and what a crash makes
-    /// its successor replay. 0 commits every turn. Default 4,096.
+    /// As soon as this many keys wait for it, after a turn that took in all that was due. It bounds how long giving the
+    /// task up takes, and what a crash makes its successor replay. 0 commits every turn. Default 4,096.
     pub updates: usize,
+    /// The same while there is a backlog, if it is more: a task that can't keep up writes its popular keys less often,
+    /// and one that lags by a backlog loses little by a longer commit. Default 32,768.
+    pub backlog_updates: usize,
     /// Memory for values, waiting or not. Default 32 MiB.
     pub cache_bytes: usize,
 }
 
 impl Default for CommitOptions {
     fn default() -> Self {
-        Self { updates: 4_096, cache_bytes: 32 << 20 }
+        Self { updates: 4_096, backlog_updates: 32_768, cache_bytes: 32 << 20 }
+    }
+}
+
+impl CommitOptions {
+    /// Whether the cache is to be brought into the store now.
+    pub(super) fn is_due(&self, cache: &Cache, backlog: bool) -> bool {
+        let most =
+            if backlog && self.updates > 0 { self.backlog_updates.max(self.updates) } else { self.updates };
+        cache.waiting() >= most || cache.memory() > self.cache_bytes
     }
 }
 
@@ -101,9 +113,10 @@ mod tests {
         fn what_is_read_is_what_was_written_last(
             turns in turns(),
             updates in 0_usize..20,
+            backlog_updates in 0_usize..20,
             cache_bytes in 0_usize..2_000,
         ) {
-            let options = CommitOptions { updates, cache_bytes };
+            let options = CommitOptions { updates, backlog_updates, cache_bytes };
             let mut store = MemStores::default().open(&TaskId::from("T1")).unwrap();
             let (mut cache, mut batch, mut model) = (Cache::default(), BatchBuilder::default(), BTreeMap::new());
             for (nth, turn) in turns.into_iter().enumerate() {
@@ -116,7 +129,7 @@ mod tests {
                     model.insert(key, value);
                 }
                 cache.apply(batch.updates());
-                if cache.waiting() >= options.updates {
+                if options.is_due(&cache, nth % 3 == 0) {
                     let to = Checkpoint { offset: Offset(nth as u64 + 1), ..Checkpoint::default() };
                     commit(&mut cache, &mut *store, to, options).unwrap();
                     assert_eq!((cache.waiting(), store.checkpoint()), (0, to));

@@ -36,6 +36,7 @@ pub(crate) static ENGINE: Section = Section {
     keys: &[
         &TURN_RECORDS,
         &COMMIT_UPDATES,
+        &COMMIT_BACKLOG_UPDATES,
         &CACHE_MB,
         &LINGER,
         &RESTORE_MEMORY_MB,
@@ -74,7 +75,13 @@ pub(crate) static SEGMENT_MB: Key<Count> = Key {
 pub(crate) static COMMIT_UPDATES: Key<Count> = Key {
     name: "commit_updates",
     doc: "A task's updates reach its store when so many keys wait; 0: every turn",
-    default: Absent::Is("4096"),
+    default: Absent::Is("4_096"),
+    rule: Count { least: 0, most: 10_000_000, why: "a crash makes the successor replay them" },
+};
+pub(crate) static COMMIT_BACKLOG_UPDATES: Key<Count> = Key {
+    name: "commit_backlog_updates",
+    doc: "The same while a task has a backlog, if it is more; without effect where every turn commits",
+    default: Absent::Is("32_768"),
     rule: Count { least: 0, most: 10_000_000, why: "a crash makes the successor replay them" },
 };
 pub(crate) static CACHE_MB: Key<Count> = Key {
