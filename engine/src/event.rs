@@ -78,6 +78,11 @@ pub enum GroupEvent {
         /// The tasks that each member stands by for; members without any are left out.
         standby: Vec<(MemberId, Vec<TaskId>)>,
     },
+    /// Everybody has been told its part of the answer.
+    Stable {
+        /// The generation.
+        generation: Generation,
+    },
     /// A member is out.
     MemberGone {
         /// Who.

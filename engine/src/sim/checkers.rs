@@ -179,7 +179,7 @@ impl Checkers {
                     self.plan(plan);
                 }
             }
-            GroupEvent::RebalanceStarted { .. } => {}
+            GroupEvent::RebalanceStarted { .. } | GroupEvent::Stable { .. } => {}
         }
     }
 

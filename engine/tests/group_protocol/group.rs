@@ -294,7 +294,9 @@ impl Group {
                 format!("{generation} completed: {}{balanced}", causes.join(" "))
             }
             GroupEvent::MemberGone { member, cause } => format!("{member} gone: {}", name(*cause)),
-            GroupEvent::Joined { .. } | GroupEvent::BarrierReached { .. } => return,
+            GroupEvent::Joined { .. } | GroupEvent::BarrierReached { .. } | GroupEvent::Stable { .. } => {
+                return;
+            }
         };
         writeln!(self.log, "{now} {line}").unwrap();
     }

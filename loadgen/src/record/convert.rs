@@ -4,16 +4,16 @@ use assignor::{MemberId, TaskId};
 use engine::event::{Cause, Event, GroupEvent, Stop, TaskEvent};
 use results::event::{Cause as ResultCause, Stop as ResultStop, What};
 
-/// One event of the engine as results name it.
-pub(super) fn what(event: Event) -> What {
+/// One event of the engine as results name it; `None` for one that they don't tell.
+pub(super) fn what(event: Event) -> Option<What> {
     match event {
         Event::Group(event) => group(event),
-        Event::Task(task, event) => of_task(task.to_string(), event),
+        Event::Task(task, event) => Some(of_task(task.to_string(), event)),
     }
 }
 
-fn group(event: GroupEvent) -> What {
-    match event {
+fn group(event: GroupEvent) -> Option<What> {
+    Some(match event {
         GroupEvent::RebalanceStarted { generation, cause: why } => {
             What::RebalanceStarted { generation: generation.0, cause: cause(why) }
         }
@@ -33,7 +33,9 @@ fn group(event: GroupEvent) -> What {
         GroupEvent::MemberGone { member, cause: why } => {
             What::MemberGone { member: member.to_string(), cause: cause(why) }
         }
-    }
+        // Each task's `TaskAssigned` says when its owner heard.
+        GroupEvent::Stable { .. } => return None,
+    })
 }
 
 fn by_member(tasks: Vec<(MemberId, Vec<TaskId>)>) -> Vec<(String, Vec<String>)> {

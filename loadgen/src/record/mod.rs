@@ -226,7 +226,7 @@ impl Journal {
 
 impl Observer for Recorder {
     fn event(&self, at: Time, event: EngineEvent) {
-        let what = convert::what(event);
+        let Some(what) = convert::what(event) else { return };
         let mut journal = lock(&self.journal);
         if matches!(what, What::Replayed { .. }) {
             let at_us = relative(at, self.origin_us.load(Ordering::Acquire));

@@ -188,9 +188,13 @@ impl Coordinator {
                 self.remove(&leader, Cause::Timeout, out);
                 true
             }
-            Phase::Stable { follow_up, .. } => {
+            Phase::Stable { follow_up, settled, .. } => {
                 if !self.roster.all_answered() {
                     return self.drop_unsynced(now, out);
+                }
+                if !std::mem::replace(settled, true) {
+                    let generation = self.generation;
+                    out.push(CoordinatorEffect::Observed(GroupEvent::Stable { generation }));
                 }
                 if let Some((_, cause)) = follow_up.take_if(|(at, _)| *at <= now) {
                     self.want(cause);
@@ -326,7 +330,7 @@ impl Coordinator {
         let Phase::Completing { leader, .. } = std::mem::replace(&mut self.phase, Phase::Empty) else {
             return;
         };
-        self.phase = Phase::Stable { follow_up, leader };
+        self.phase = Phase::Stable { follow_up, leader, settled: false };
         let (generation, causes) = (self.generation, std::mem::take(&mut self.causes));
         let balanced = plan.balanced;
         let completed = GroupEvent::Completed { generation, causes, balanced, active, standby };
@@ -383,7 +387,7 @@ impl Coordinator {
     /// A process is gone, and if it was the leader's the follow-up it asked for is not (but for a planted fault).
     fn follow_up_outlives(&mut self, gone: &MemberId) {
         if self.fault == Some(Fault::FollowUpLostWithLeader)
-            && let Phase::Stable { follow_up, leader } = &mut self.phase
+            && let Phase::Stable { follow_up, leader, .. } = &mut self.phase
             && leader == gone
         {
             *follow_up = None;

@@ -28,6 +28,8 @@ pub(super) enum Phase {
         follow_up: Option<(Time, Cause)>,
         /// Who planned. (The follow-up does not depend on it.)
         leader: MemberId,
+        /// Everybody was seen to have its assignment.
+        settled: bool,
     },
     /// Taken down.
     Dead,
