@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use bench::changelogs::Changelog;
+use bench::memory::Peak;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use engine::clock::{Clock, RealClock};
 use engine::log::TaskLog;
@@ -189,6 +190,25 @@ fn replay(criterion: &mut Criterion, input: &Input) {
     group.finish();
 }
 
+/// What memory a replay takes beyond what the process has, for changelogs of which one is four times as long.
+fn memory() {
+    let bound = ReplayOptions::default().chunk_bytes >> 20;
+    for keys in [LOG.keys, 4 * LOG.keys] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let log = Changelog { keys, ..LOG }.write(folder.path()).expect("a log");
+        let input = Input { log, spots: Vec::new(), clock: RealClock::start(), _folder: folder };
+        let Some(peak) = Peak::start() else {
+            println!("replay-memory: this system does not tell");
+            return;
+        };
+        let copy = tempfile::tempdir().expect("a temporary folder");
+        let (store, _) = input.replay(copy.path(), ReplayOptions::default());
+        assert_eq!(store.checkpoint().offset, input.log.end());
+        let records = keys * LOG.rounds / 1_000_000;
+        println!("replay-memory: {} MiB for {records} M records, set to {bound} MiB", peak.beyond_start() >> 20);
+    }
+}
+
 /// Point reads after a replay, and of a store filled by puts and compacted whole.
 fn reads_after(criterion: &mut Criterion, input: &Input) {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -215,6 +235,7 @@ fn reads_after(criterion: &mut Criterion, input: &Input) {
 }
 
 fn benches(criterion: &mut Criterion) {
+    memory();
     let input = Input::new();
     replay(criterion, &input);
     reads_after(criterion, &input);

@@ -3,4 +3,5 @@
 pub mod changelogs;
 pub mod cluster;
 pub mod groups;
+pub mod memory;
 pub mod record_path;

@@ -22,16 +22,25 @@ pub(super) fn run(
 ) -> Result<(), Error> {
     let mut effects = Vec::new();
     loop {
-        let event = match requests.recv_deadline(shared.clock.instant(coordinator.deadline())) {
-            Ok(request) => CoordinatorEvent::Received(request),
-            Err(RecvTimeoutError::Timeout) => CoordinatorEvent::Tick,
-            Err(RecvTimeoutError::Disconnected) => return Ok(()),
-        };
+        let Some(event) = next(&coordinator, shared, requests) else { return Ok(()) };
         let now = shared.clock.now();
         coordinator.step(now, event, &mut effects);
         for effect in effects.drain(..) {
             carry_out(effect, now, shared, router);
         }
+    }
+}
+
+/// The next request, or a tick when one is due; `None` when nobody is left to send any.
+fn next(coordinator: &Coordinator, shared: &Shared, requests: &Receiver<Request>) -> Option<CoordinatorEvent> {
+    // When a tick is due takes a look at every member: not while requests are queueing.
+    if let Ok(request) = requests.try_recv() {
+        return Some(CoordinatorEvent::Received(request));
+    }
+    match requests.recv_deadline(shared.clock.instant(coordinator.deadline())) {
+        Ok(request) => Some(CoordinatorEvent::Received(request)),
+        Err(RecvTimeoutError::Timeout) => Some(CoordinatorEvent::Tick),
+        Err(RecvTimeoutError::Disconnected) => None,
     }
 }
 

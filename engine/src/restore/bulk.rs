@@ -79,7 +79,10 @@ impl Chunk {
         store: &mut dyn Store,
         options: &ReplayOptions,
     ) -> Result<(), Error> {
-        let layout = self.index.layout(options.chunk_bytes / (2 * LOADED), options.helper);
+        // Some of the memory is for the places, and a sixteenth for the files' own indices and buffers.
+        let room = options.chunk_bytes - options.chunk_bytes / 16;
+        let room = room.saturating_sub(self.index.records() * Layout::PLACE_BYTES);
+        let layout = self.index.layout(room / (2 * LOADED), options.helper);
         let writer = store.part_writer();
         let parts = write_all(log, &(self.from..self.to.offset), &layout, &*writer, options.helper)?;
         store.ingest(parts, self.to)?;

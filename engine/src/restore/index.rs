@@ -175,6 +175,9 @@ pub(super) struct Load<'a> {
 }
 
 impl Layout {
+    /// Memory of one record's place.
+    pub(super) const PLACE_BYTES: usize = size_of::<u32>();
+
     /// Starts to load `pieces`, for which the same batches must be pushed as into the index.
     pub(super) fn load<'a>(&'a self, pieces: &'a [Range<u32>]) -> Load<'a> {
         let bytes = pieces.iter().map(|piece| vec![0; piece.len()]).collect();

@@ -251,7 +251,6 @@ impl Coordinator {
         let away_after = self.away_after();
         let waits_for_away = self.config.barrier_waits_for_away;
         let Phase::Preparing(gathering) = &mut self.phase else { return false };
-        let joined = self.roster.iter().filter(|r| r.joined).count();
         let over = gathering.is_over(now, self.roster.seen());
         let late = now >= gathering.limit;
         if late {
@@ -264,8 +263,9 @@ impl Coordinator {
         // Like Kafka's, the barrier goes without a static member in the end, but keeps it in the group.
         let is_away =
             |r: &Record| r.static_id.is_some() && (late || (!waits_for_away && now >= r.heard + away_after));
-        let complete = self.roster.iter().all(|r| r.joined || is_away(r));
-        if over && complete && joined > 0 {
+        // In this order, since it is asked at every join of a group that may be large.
+        let complete = over && self.roster.iter().all(|r| r.joined || is_away(r));
+        if complete && self.roster.iter().any(|r| r.joined) {
             self.form(now, out);
             return true;
         }
