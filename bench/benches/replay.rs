@@ -205,7 +205,10 @@ fn memory() {
         let (store, _) = input.replay(copy.path(), ReplayOptions::default());
         assert_eq!(store.checkpoint().offset, input.log.end());
         let records = keys * LOG.rounds / 1_000_000;
-        println!("replay-memory: {} MiB for {records} M records, set to {bound} MiB", peak.beyond_start() >> 20);
+        println!(
+            "replay-memory: {} MiB for {records} M records, set to {bound} MiB",
+            peak.beyond_start() >> 20
+        );
     }
 }
 

@@ -32,7 +32,11 @@ pub(super) fn run(
 }
 
 /// The next request, or a tick when one is due; `None` when nobody is left to send any.
-fn next(coordinator: &Coordinator, shared: &Shared, requests: &Receiver<Request>) -> Option<CoordinatorEvent> {
+fn next(
+    coordinator: &Coordinator,
+    shared: &Shared,
+    requests: &Receiver<Request>,
+) -> Option<CoordinatorEvent> {
     // When a tick is due takes a look at every member: not while requests are queueing.
     if let Ok(request) = requests.try_recv() {
         return Some(CoordinatorEvent::Received(request));
