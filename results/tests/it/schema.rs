@@ -142,3 +142,19 @@ fn reference_runs_are_read() {
     }
     assert!(found > 0);
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        failure_persistence: None,
+        cases: 10_000,
+        ..proptest::prelude::ProptestConfig::default()
+    })]
+
+    /// A result that is read and written again, as by a sweep that is gone on with, says the same to the last digit.
+    #[test]
+    fn numbers_survive_reading_and_writing(number in -1e6..1e6_f64) {
+        let written = serde_json::to_string(&number).expect("a number");
+        let read: f64 = serde_json::from_str(&written).expect("a number");
+        proptest::prop_assert_eq!(read.to_bits(), number.to_bits(), "{}", written);
+    }
+}
