@@ -5,6 +5,7 @@
 //! whatever the workers do.
 
 mod copies;
+mod pass;
 mod restorer;
 mod worker;
 

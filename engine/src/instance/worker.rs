@@ -20,6 +20,7 @@ use crate::restore::Replay;
 use crate::task::{ActiveTask, Parts, Turn, TurnError, resume};
 
 use super::copies::{Copies, Restoration, Role, Slot};
+use super::pass::Pass;
 use super::{Shared, ToInstance, WorkerReport, wake};
 
 /// A worker replays this many records itself when it takes a task over; more are the restorer's.
@@ -68,7 +69,8 @@ pub(crate) struct Worker {
     pending: BTreeMap<TaskId, Fenced>,
     /// Tasks whose first poll has not been seen yet.
     unpolled: Vec<TaskId>,
-    /// Not before this: how `worker_rate` is kept.
+    pass: Pass,
+    /// Not before this, or not long before: how `worker_rate` is kept.
     next_turn: Time,
 }
 
@@ -79,6 +81,7 @@ impl Worker {
             active: BTreeMap::new(),
             pending: BTreeMap::new(),
             unpolled: Vec::new(),
+            pass: Pass::default(),
             next_turn: Time::ZERO,
         }
     }
@@ -141,21 +144,23 @@ impl Worker {
         self.parts.shared.conduct.resume == Resume::EachTask || self.pending.is_empty()
     }
 
-    /// One turn of each task that has something to do.
+    /// One turn of each task that has something to do, as far as its capacity goes; the next call goes on from there.
     fn poll_all(&mut self) -> Result<(), Error> {
         if !self.polls() {
             return Ok(());
         }
-        let tasks: Vec<TaskId> = self.active.keys().cloned().collect();
-        for task in tasks {
-            if self.ends_at_once() {
-                return Ok(());
-            }
-            if self.now() >= self.next_turn {
-                self.turn(&task)?;
-            }
+        self.pass.begin(self.now(), self.active.keys());
+        while !self.ends_at_once() && self.has_capacity() {
+            let Some(task) = self.pass.next() else { break };
+            self.turn(&task)?;
         }
         Ok(())
+    }
+
+    /// Whether it may serve more by now. It may run ahead by a linger, so that turns of a few records each need no
+    /// waits between them.
+    fn has_capacity(&self) -> bool {
+        self.now() + self.parts.shared.engine.linger >= self.next_turn
     }
 
     fn turn(&mut self, task: &TaskId) -> Result<(), Error> {
@@ -236,10 +241,13 @@ impl Worker {
     /// When to look again: when the next record is due, but not before a linger after the last pass, so that turns
     /// carry batches and not single records.
     fn next_pass(&self, began: Time) -> Time {
-        let linger = began + self.parts.shared.engine.linger;
+        let linger = self.pass.began() + self.parts.shared.engine.linger;
         let idle = began + IDLE;
         if !self.polls() {
             return idle;
+        }
+        if !self.pass.is_over() {
+            return self.next_turn;
         }
         let due = self.active.values().filter_map(ActiveTask::next_due).min();
         due.map_or(idle, |due| due.max(linger).max(self.next_turn).min(idle.max(self.next_turn)))
@@ -397,6 +405,7 @@ impl Worker {
         active.set_commit(shared.engine.commit);
         self.observe(task, TaskEvent::Restored { member: self.parts.member.clone(), records, bytes });
         self.unpolled.push(task.clone());
+        self.pass.prefer(task);
         self.active.insert(task.clone(), active);
         Ok(())
     }
@@ -418,5 +427,6 @@ impl Worker {
             let _timeout = nothing.recv_deadline(self.parts.shared.clock.instant(slice));
         }
         self.unpolled = self.active.keys().cloned().collect();
+        self.pass = Pass::default();
     }
 }

@@ -24,6 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Default)]
 pub(crate) struct Recording {
     events: Mutex<Vec<(Time, Event)>>,
+    served: Mutex<BTreeMap<TaskId, usize>>,
     changed: Condvar,
 }
 
@@ -33,7 +34,9 @@ impl Observer for Recording {
         self.changed.notify_all();
     }
 
-    fn served(&self, _served: Served<'_>) {}
+    fn served(&self, served: Served<'_>) {
+        *self.served.lock().entry(served.task.clone()).or_default() += served.intended.len();
+    }
 }
 
 impl Recording {
@@ -53,6 +56,11 @@ impl Recording {
                 events.iter().rev().take(40).collect::<Vec<_>>(),
             );
         }
+    }
+
+    /// Records served so far, by task.
+    pub(crate) fn served(&self) -> BTreeMap<TaskId, usize> {
+        self.served.lock().clone()
     }
 
     pub(crate) fn events(&self) -> Vec<(Time, Event)> {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
+mod capacity;
 mod compaction;
 mod copies;
 mod crash;
