@@ -4,10 +4,10 @@ use engine::config::EngineConfig;
 
 use crate::harness::Setup;
 
-/// Four fifths of the capacity are asked for, by tasks that all have records due in every pass.
+/// Twice the capacity is asked for: whoever comes first in a pass always has something due.
 #[test]
 fn no_task_starves_beside_another() {
-    let engine = EngineConfig { worker_rate: Some(25_000), ..EngineConfig::default() };
+    let engine = EngineConfig { worker_rate: Some(10_000), ..EngineConfig::default() };
     let bed = Setup { tasks: 8, instances: 1, engine, ..Setup::of("learner") }.start();
     bed.settled(1);
     bed.begin();
