@@ -160,9 +160,13 @@ impl Browser {
         }
     }
 
-    /// The whole page as base64 of a PNG.
-    pub(crate) fn picture(&mut self) -> String {
-        let arguments = json!({ "format": "png", "captureBeyondViewport": true });
+    /// The page from its top to the end of an element, as base64 of a PNG.
+    pub(crate) fn picture(&mut self, until: &str) -> String {
+        let size = self.evaluate(&format!(
+            "[innerWidth, scrollY + document.querySelector('{until}').getBoundingClientRect().bottom]"
+        ));
+        let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1 });
+        let arguments = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
         self.call("Page.captureScreenshot", &arguments)["data"].as_str().unwrap().to_owned()
     }
 

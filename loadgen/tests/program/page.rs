@@ -549,21 +549,22 @@ fn a_page_may_be_read_by_whom_other_files_may() {
     assert_eq!(rights(&page), rights(&other));
 }
 
-/// Not a test of anything: with `UNDERSTUDY_PICTURES=folder` it leaves pictures of the page there, to be looked at.
+/// Not a test of anything: with `UNDERSTUDY_PICTURES=folder` it leaves the pictures of docs/reports.md there. Those that
+/// are kept have 64 colours: `mogrify +dither -colors 64 -define png:format=png8 *.png`.
 #[test]
 fn pictures_for_the_docs() {
     let Some(folder) = std::env::var_os("UNDERSTUDY_PICTURES") else { return };
     let dir = TempDir::new().unwrap();
     let page = page(dir.path(), Path::new(REAL));
-    for (name, width, dark) in [
-        ("desktop-light", 1280, false),
-        ("desktop-dark", 1280, true),
-        ("phone-light", 390, false),
-        ("phone-dark", 390, true),
+    for (name, width, until) in [
+        ("report", 1280, "#ownership figure:nth-of-type(2)"),
+        ("desktop", 1280, "#latency"),
+        ("phone", 390, "#latency"),
     ] {
-        let Some(mut browser) = opened(&page, Screen { width, height: 900, dark }) else { return };
-        let picture = browser.picture();
-        std::fs::write(Path::new(&folder).join(format!("{name}.png")), crate::common::base64(&picture))
-            .unwrap();
+        for (light, dark) in [("light", false), ("dark", true)] {
+            let Some(mut browser) = opened(&page, Screen { width, height: 900, dark }) else { return };
+            let picture = crate::common::base64(&browser.picture(until));
+            std::fs::write(Path::new(&folder).join(format!("{name}-{light}.png")), picture).unwrap();
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod anatomy;
 mod canvas;
 mod columns;
+mod events;
 mod frame;
 mod ink;
 mod lanes;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::canvas::{Canvas, text_width};
+use super::events::events;
 use super::frame::{LABEL, Line, Place, Plot, Size, fit};
 use super::ink::Ink;
 use super::scale::Scale;
@@ -131,11 +132,13 @@ fn draw(lanes: &Lanes<'_>, run: &Run, span_s: (f64, f64), size: Size) -> Drawing
     let place = Place { left, top: HEAD, right: width - 12.0, bottom: total - 30.0 };
     let x = Scale::time(span_s.0, span_s.1, size.pick(12, 6));
     let grid = Sheet { canvas: &canvas, place, x: &x, height };
-    if let Some(mut plot) = Plot::new(&canvas, place, &x, &Scale::places(lanes.tasks.len())) {
+    let y = Scale::places(lanes.tasks.len());
+    if let Some(mut plot) = Plot::new(&canvas, place, &x, &y) {
         grid.names(lanes);
         grid.roles(lanes, run);
         grid.pauses(lanes, &run.pauses, run);
-        grid.cuts(run, &mut plot, lanes.tasks.len());
+        grid.generations(run, &mut plot, y.ends());
+        events(&mut plot, run, place, (&x, &y));
         grid.members(lanes, run);
     }
     Drawing { canvas, place }
@@ -228,9 +231,8 @@ impl Sheet<'_> {
             .rectangles(Ink::Restoring, merged(restoring.filter(|[left, _, right, _]| right - left > 1.0)));
     }
 
-    /// Generations as hairlines with their numbers, the script's events as dashed lines with their words.
-    fn cuts(&self, run: &Run, plot: &mut Plot<'_>, lanes: usize) {
-        let (low, high) = (-0.5, lanes as f64 - 0.5);
+    /// Generations as hairlines with their numbers.
+    fn generations(&self, run: &Run, plot: &mut Plot<'_>, (low, high): (f64, f64)) {
         let (from_s, to_s) = self.x.ends();
         let inside = |at_us: i64| (from_s..=to_s).contains(&(at_us as f64 / 1e6));
         let mut free = self.place.left;
@@ -248,22 +250,6 @@ impl Sheet<'_> {
                 free = at + half + 4.0;
             }
             self.canvas.close();
-        }
-        let mut free = 0.0;
-        for event in run.membership.iter().filter(|event| inside(event.at_us)) {
-            let at_s = event.at_us as f64 / 1e6;
-            let at = self.place.x(self.x, at_s);
-            let words = format!("{} {}", event.action.name(), event.members.join(", "));
-            self.canvas.open_mark("event", &format!("{words} at {at_s:.3} s"));
-            plot.line([(at_s, low), (at_s, high)], Line::new(Ink::Event, 1.2));
-            self.canvas.close();
-            let label = fit(&words, 150.0, LABEL);
-            let width = text_width(&label, LABEL);
-            let start = (at - 3.0).min(self.place.right - width).max(free);
-            if start <= at + 30.0 && start + width <= self.place.right + 4.0 {
-                plot.note((start, 13.0), "start", Ink::Event, &label);
-                free = start + width + 10.0;
-            }
         }
     }
 

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::canvas::Canvas;
 use super::columns::{Columns, Extent};
-use super::frame::{LABEL, Line, Place, Plot, Size};
+use super::events::events;
+use super::frame::{Line, Place, Plot, Size};
 use super::ink::{self, Ink};
 use super::scale::{Scale, duration};
 use super::{Chart, Drawing, number};
@@ -117,7 +118,10 @@ fn draw(view: &View<'_>, curves: &[Curves<'_>], columns: Columns, size: Size) ->
         for of in curves {
             curve(&mut plot, of, columns);
         }
-        events(&mut plot, view, place, &x, &y);
+        // All strategies met them alike.
+        if let Some(strategy) = view.strategies.first() {
+            events(&mut plot, strategy.shown, place, (&x, &y));
+        }
         slo(&mut plot, view, place, &x, &y);
         for (at, of) in curves.iter().enumerate() {
             let top = place.bottom + 30.0 + at as f64 * (RIBBON + RIBBON_GAP);
@@ -183,27 +187,6 @@ fn bands(of: &Curves<'_>) -> Vec<(Edge, Edge)> {
     }
     bands.retain(|band| !band.0.is_empty());
     bands
-}
-
-/// The script's events, which all strategies met alike.
-fn events(plot: &mut Plot<'_>, view: &View<'_>, place: Place, x: &Scale, y: &Scale) {
-    let Some(strategy) = view.strategies.first() else { return };
-    let mut free = 0.0;
-    for event in &strategy.shown.membership {
-        let at_s = event.at_us as f64 / 1e6;
-        let words = format!("{} {}", event.action.name(), event.members.join(", "));
-        plot.canvas.open_mark("event", &format!("{words} at {at_s:.1} s"));
-        plot.line([(at_s, y.ends().0), (at_s, y.ends().1)], Line::new(Ink::Event, 1.2));
-        plot.canvas.close();
-        let label = super::frame::fit(&words, 150.0, LABEL);
-        let width = super::canvas::text_width(&label, LABEL);
-        let at = place.x(x, at_s);
-        let start = (at - 3.0).min(place.right - width).max(free);
-        if start <= at + 30.0 && start + width <= place.right + 4.0 {
-            plot.note((start, 14.0), "start", Ink::Event, &label);
-            free = start + width + 10.0;
-        }
-    }
 }
 
 /// The limit that delayed records are counted by.

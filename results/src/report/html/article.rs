@@ -170,7 +170,7 @@ fn judgement(of: &Comparison) -> Option<Judgement> {
     Some(Judgement {
         class,
         word,
-        text: format!("{}: × {}{interval}, p {}{floor}", comparison::title(of), cells[3], cells[5]),
+        text: format!("{}: ×\u{a0}{}{interval}, p\u{a0}{}{floor}", comparison::title(of), cells[3], cells[5]),
     })
 }
 
