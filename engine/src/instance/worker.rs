@@ -303,6 +303,8 @@ impl Worker {
             })
             .collect();
         self.report(report);
+        // The group waits for those who pass it on, and on a busy machine they may wait for this core.
+        std::thread::yield_now();
         let options = self.parts.shared.engine.replay;
         for (place, active) in places.into_iter().zip(stopped) {
             if let Some((slot, mut place)) = place {
