@@ -164,6 +164,9 @@ pub struct EngineConfig {
     pub compaction: Option<CompactionOptions>,
     /// Which cores workers and restorers run on.
     pub pinning: Pinning,
+    /// Whether threads that others wait for ask the system for short slices of a busy core, so that they have it sooner
+    /// (Linux since 6.12; without effect elsewhere). Default yes.
+    pub short_slices: bool,
 }
 
 impl Default for EngineConfig {
@@ -181,6 +184,7 @@ impl Default for EngineConfig {
             commit: CommitOptions::default(),
             compaction: None,
             pinning: Pinning::Free,
+            short_slices: true,
         }
     }
 }

@@ -33,6 +33,7 @@ mod prefix;
 pub mod preload;
 pub mod restore;
 pub mod sim;
+mod slice;
 pub mod source;
 pub mod store;
 pub mod task;

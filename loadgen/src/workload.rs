@@ -149,6 +149,7 @@ pub fn engine_config(plan: &Plan) -> EngineConfig {
         piece_bytes: plan.engine.piece_bytes,
         rocks: plan.rocks.clone(),
         pinning: plan.engine.pinning,
+        short_slices: plan.engine.short_slices,
         compaction: plan.engine.compaction.then(CompactionOptions::default),
         worker_rate: plan.capacity.worker_rate,
         restore_bytes_per_s: plan.capacity.restore_bytes_per_s,

@@ -10,6 +10,7 @@ use crate::event::Event;
 use crate::group::coordinator::Coordinator;
 use crate::group::message::{CoordinatorEffect, CoordinatorEvent, Request};
 use crate::instance::Shared;
+use crate::slice;
 
 use super::router::Router;
 
@@ -20,6 +21,7 @@ pub(super) fn run(
     router: &Router,
     requests: &Receiver<Request>,
 ) -> Result<(), Error> {
+    slice::ask(shared.engine.short_slices, slice::Work::Telling);
     let mut effects = Vec::new();
     loop {
         let Some(event) = next(&coordinator, shared, requests) else { return Ok(()) };

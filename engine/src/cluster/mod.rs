@@ -132,7 +132,7 @@ impl Cluster {
     pub fn open(config: ClusterConfig, parts: Parts) -> Result<Self, Error> {
         let held = store::hold(&config.dir)?;
         let pins = Pins::new(config.engine.pinning)?;
-        if config.engine.pinning != Pinning::Free {
+        if config.engine.pinning != Pinning::Free || config.engine.short_slices {
             store::start_background_threads(&config.engine.rocks)?;
         }
         let logs = Arc::new(FileLogs::new(&config.dir.join("logs"), config.engine.log));

@@ -28,6 +28,7 @@ use crate::group::member::{Member, MemberConfig};
 use crate::group::message::{Inventory, MemberEffect, MemberEvent, Reply, Request};
 use crate::log::TaskLog;
 use crate::pin::Pins;
+use crate::slice;
 use crate::source::Sources;
 use crate::store::{Pressure, StoreDirectory};
 use crate::task::Breaker;
@@ -362,6 +363,7 @@ impl Inventory for Lookup<'_> {
 
 impl Instance {
     fn run(mut self) -> Result<(), Error> {
+        slice::ask(self.shared.engine.short_slices, slice::Work::Telling);
         let _disconnected = self.looked.recv();
         let members: Vec<MemberId> = self.seats.keys().cloned().collect();
         for member in &members {

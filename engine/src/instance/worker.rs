@@ -17,6 +17,7 @@ use crate::event::{Event, Served, Stop, TaskEvent};
 use crate::log::Fenced;
 use crate::position::Claim;
 use crate::restore::Replay;
+use crate::slice;
 use crate::task::{ActiveTask, Parts, Turn, TurnError, resume};
 
 use super::copies::{Copies, Restoration, Role, Slot};
@@ -92,6 +93,7 @@ impl Worker {
     ///
     /// A failed log, store or source; a core that it can't be pinned to.
     pub(crate) fn run(mut self) -> Result<(), Error> {
+        slice::ask(self.parts.shared.engine.short_slices, slice::Work::Serving);
         let pinned = self.parts.shared.pins.worker();
         let outcome = pinned.and_then(|()| self.work());
         // What a crash left with it can be opened again once it has let go of it.

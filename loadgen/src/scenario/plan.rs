@@ -141,6 +141,8 @@ pub struct EngineSettings {
     pub segment_bytes: u64,
     /// Which cores workers and restorers run on.
     pub pinning: Pinning,
+    /// Whether threads that others wait for ask for short slices of a core.
+    pub short_slices: bool,
 }
 
 /// A megabyte as disks and networks count it.
@@ -291,6 +293,7 @@ fn engine(reader: &mut Reader<'_>) -> EngineSettings {
         segment_bytes: reader.get(&keys::SEGMENT_MB) * MB,
         compaction: reader.get(&keys::COMPACTION),
         pinning: pinning(reader),
+        short_slices: reader.get(&keys::SHORT_SLICES),
     }
 }
 

@@ -45,6 +45,7 @@ pub(crate) static ENGINE: Section = Section {
         &SEGMENT_MB,
         &COMPACTION,
         &PIN,
+        &SHORT_SLICES,
     ],
 };
 pub(crate) static TURN_RECORDS: Key<Count> = Key {
@@ -115,6 +116,14 @@ pub(crate) static PIN: Key<Choice> = Key {
           last core, workers on the others. On Linux alone",
     default: Absent::Is("none"),
     rule: Choice { among: &["none", "workers", "apart"], later: &[] },
+};
+
+pub(crate) static SHORT_SLICES: Key<Flag> = Key {
+    name: "short_slices",
+    doc: "Whether threads that others wait for ask the system for short slices of a busy core, so that they have it \
+          sooner. Without effect where the system knows none: it is Linux since 6.12 that does",
+    default: Absent::Is("true"),
+    rule: Flag,
 };
 
 pub(crate) static ROCKSDB: Section = Section {
