@@ -5,6 +5,7 @@ use std::path::Path;
 use engine::clock::Time;
 use engine::log::{FileLogs, LogDirectory, LogOptions};
 use engine::position::Claim;
+use engine::restore::{Replay, ReplayOptions};
 use engine::source::{KeyDistribution, SyntheticLoad, SyntheticSources};
 use engine::store::{RocksOptions, RocksStores, StoreDirectory};
 use engine::task::processor::{Count, PerKey};
@@ -46,7 +47,8 @@ pub fn task(folder: &Path, sources: &SyntheticSources) -> ActiveTask {
     let store = stores.open(&"T1".into()).expect("a store");
     let fenced = log.fence(Claim::default()).expect("a fence");
     let processor = Box::new(PerKey::new(Count::new(VALUE_BYTES)));
-    let parts = Parts { task: "T1".into(), log, store, processor };
+    let copy = Replay::new(log, store, ReplayOptions::default());
+    let parts = Parts { task: "T1".into(), copy, processor };
     let mut task = resume(parts, fenced, sources).expect("a task");
     turns(&mut task, KEYS);
     task

@@ -16,11 +16,12 @@ use assignor::TaskId;
 use engine::audit::audit;
 use engine::clock::Time;
 use engine::error::StoreError;
-use engine::log::{FileLogs, LogDirectory, LogOptions};
+use engine::log::{FileLogs, LogDirectory, LogOptions, TaskLog};
 use engine::position::{Claim, Incarnation};
 use engine::preload::preload;
+use engine::restore::{Replay, ReplayOptions};
 use engine::source::{KeyDistribution, Sources, SyntheticLoad, SyntheticSources, mix};
-use engine::store::{RocksOptions, RocksStores, StoreDirectory};
+use engine::store::{RocksOptions, RocksStores, Store, StoreDirectory};
 use engine::task::processor::{Count, PerKey};
 use engine::task::{CommitOptions, NeverBreaks, Parts, open_copy, resume};
 
@@ -77,9 +78,7 @@ fn process() {
         let opened = open_copy(&stores, &*log, &task).unwrap();
         assert!(opened.discarded.is_none(), "a valid copy is not used: {:?}", opened.discarded);
         reused.push(opened.store.checkpoint().offset.0.to_string());
-        let parts =
-            Parts { task, log, store: opened.store, processor: Box::new(PerKey::new(Count::new(64))) };
-        let mut task = resume(parts, fenced, &sources).unwrap();
+        let mut task = resume(parts(task, log, opened.store), fenced, &sources).unwrap();
         task.set_commit(CommitOptions { updates: 200, backlog_updates: 200, ..CommitOptions::default() });
         active.push(task);
     }
@@ -152,6 +151,11 @@ fn killed_at_random_moments_it_goes_on_from_what_is_on_disk() {
     finish_and_audit(folder.path());
 }
 
+fn parts(task: TaskId, log: Arc<dyn TaskLog>, store: Box<dyn Store>) -> Parts {
+    let copy = Replay::new(log, store, ReplayOptions::default());
+    Parts { task, copy, processor: Box::new(PerKey::new(Count::new(64))) }
+}
+
 /// Takes over once more, here, and compares every key with what the source says.
 fn finish_and_audit(folder: &Path) {
     let (sources, logs, stores) = (sources(), logs(folder), stores(folder).unwrap());
@@ -161,13 +165,7 @@ fn finish_and_audit(folder: &Path) {
         let fenced = log.fence(claim).unwrap();
         let opened = open_copy(&stores, &*log, &task).unwrap();
         assert!(opened.discarded.is_none(), "{:?}", opened.discarded);
-        let parts = Parts {
-            task: task.clone(),
-            log,
-            store: opened.store,
-            processor: Box::new(PerKey::new(Count::new(64))),
-        };
-        let mut active = resume(parts, fenced, &sources).unwrap();
+        let mut active = resume(parts(task.clone(), log, opened.store), fenced, &sources).unwrap();
         for _ in 0..20 {
             active.turn(Time::NEVER, 100, &NeverBreaks).unwrap();
         }
@@ -207,12 +205,7 @@ fn a_copy_with_damaged_files_is_thrown_away_and_replayed_anew() {
         let stores = Arc::new(stores(folder.path()).unwrap());
         let fenced = log.fence(Claim::default()).unwrap();
         let opened = open_copy(&*stores, &*log, &task).unwrap();
-        let parts = |store| Parts {
-            task: task.clone(),
-            log: log.clone(),
-            store,
-            processor: Box::new(PerKey::new(Count::new(64))),
-        };
+        let parts = |store| parts(task.clone(), log.clone(), store);
         let mut active = resume(parts(opened.store), fenced, &sources).unwrap();
         active.turn(Time::NEVER, 500, &NeverBreaks).unwrap();
         active.into_store().close().unwrap();

@@ -13,6 +13,7 @@ use engine::config::ProcessorKind;
 use engine::log::{FileLogs, LogDirectory, LogOptions, MemLogs};
 use engine::position::{Claim, Generation};
 use engine::preload::preload;
+use engine::restore::{Replay, ReplayOptions};
 use engine::source::{KeyDistribution, Sources, SyntheticLoad, SyntheticSources};
 use engine::store::{MemStores, RocksOptions, RocksStores, StoreDirectory};
 use engine::task::processor::WindowOptions;
@@ -85,7 +86,8 @@ fn take_over_as(
     let opened = open_copy(stores, &*log, &task()).unwrap();
     assert!(opened.discarded.is_none(), "{:?}", opened.discarded);
     let processor = kind.make();
-    resume(Parts { task: task(), log, store: opened.store, processor }, fenced, sources).unwrap()
+    let copy = Replay::new(log, opened.store, ReplayOptions::default());
+    resume(Parts { task: task(), copy, processor }, fenced, sources).unwrap()
 }
 
 /// Runs turns of 7 records until nothing is due, or until the breaker strikes.

@@ -399,18 +399,17 @@ impl Worker {
         let from = copy.checkpoint().offset;
         let records = replayed.0 + fenced.end.since(from);
         let bytes = replayed.1 + slot.log.bytes_from(from);
-        let parts = Parts {
-            task: task.clone(),
-            log: slot.log.clone(),
-            store: copy.into_store(),
-            processor: shared.processor(task),
-        };
+        let parts = Parts { task: task.clone(), copy, processor: shared.processor(task) };
         let mut active = resume(parts, fenced, &*shared.sources)?;
         active.set_commit(shared.engine.commit);
         self.observe(task, TaskEvent::Restored { member: self.parts.member.clone(), records, bytes });
         self.unpolled.push(task.clone());
-        self.pass.prefer(task);
         self.active.insert(task.clone(), active);
+        // At once: it need not wait until those that come with it have been taken over too.
+        if self.polls() && self.has_capacity() {
+            return self.turn(task);
+        }
+        self.pass.prefer(task);
         Ok(())
     }
 

@@ -49,6 +49,14 @@ pub struct Progress {
     pub at_end: bool,
 }
 
+/// A copy, and a reader of what its log holds beyond it.
+pub struct Tail {
+    /// The copy's store.
+    pub store: Box<dyn Store>,
+    /// Goes on where the store stands.
+    pub reader: Box<dyn LogReader>,
+}
+
 /// One copy on its way to the end of its log.
 pub struct Replay {
     log: Arc<dyn TaskLog>,
@@ -119,6 +127,26 @@ impl Replay {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         self.store.checkpoint()
+    }
+
+    /// The log that it follows.
+    #[must_use]
+    pub fn log(&self) -> &Arc<dyn TaskLog> {
+        &self.log
+    }
+
+    /// What it takes to go on without writing to the store.
+    ///
+    /// # Errors
+    ///
+    /// What the log says.
+    pub fn into_tail(self) -> Result<Tail, Error> {
+        let at_hand = self.reader.filter(|_| self.chunk.is_none());
+        let reader = match at_hand {
+            Some(reader) => reader,
+            None => self.log.read(self.store.checkpoint().offset)?,
+        };
+        Ok(Tail { store: self.store, reader })
     }
 
     /// The store, where it stands: what has been read but not brought into it is left out.

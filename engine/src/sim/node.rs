@@ -105,18 +105,13 @@ impl Node {
     }
 
     /// A worker takes a copy that has reached its fenced end.
-    pub(super) fn take(
-        &mut self,
-        member: &MemberId,
-        task: &TaskId,
-        fenced: Fenced,
-    ) -> Option<Box<dyn Store>> {
+    pub(super) fn take(&mut self, member: &MemberId, task: &TaskId, fenced: Fenced) -> Option<Replay> {
         let slot = self.slots.get_mut(task)?;
         let (_, role) = slot.says.get_mut(member).filter(|(_, role)| *role == Role::Restored(fenced))?;
         let replay = slot.replay.take()?;
         slot.out = Some(member.clone());
         *role = Role::Running;
-        Some(replay.into_store())
+        Some(replay)
     }
 
     /// A worker gives a copy back.

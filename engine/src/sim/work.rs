@@ -100,17 +100,13 @@ impl World {
         let forgets = self.seam_fault() == Some(SeamFault::ResumeForgotten);
         let Some(seat) = self.seats.get_mut(id) else { return Ok(()) };
         let Some(fenced) = seat.pending.get(task).copied() else { return Ok(()) };
-        let Some(store) = self.nodes.get_mut(&seat.instance).and_then(|node| node.take(id, task, fenced))
+        let Some(copy) = self.nodes.get_mut(&seat.instance).and_then(|node| node.take(id, task, fenced))
         else {
             return Ok(());
         };
         seat.pending.remove(task);
-        let parts = Parts {
-            task: task.clone(),
-            log: self.logs.of(task),
-            store,
-            processor: Box::new(PerKey::new(Count::new(VALUE_BYTES))),
-        };
+        let parts =
+            Parts { task: task.clone(), copy, processor: Box::new(PerKey::new(Count::new(VALUE_BYTES))) };
         let forgetful = Forgetful(self.sources.clone());
         let sources: &dyn Sources = if forgets { &forgetful } else { &self.sources };
         let active = resume(parts, fenced, sources)?;

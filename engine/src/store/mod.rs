@@ -18,6 +18,7 @@ use crate::position::{Epoch, Offset};
 pub mod faulty;
 mod held;
 mod mem;
+mod page_cache;
 mod rocks;
 
 pub(crate) use held::hold;

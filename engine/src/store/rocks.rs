@@ -24,6 +24,7 @@ use rocksdb::{
 };
 
 use super::held::hold;
+use super::page_cache::Kept;
 use super::{
     Checkpoint, Form, Part, PartWriter, Pressure, ReadState, SortedEntries, Store, StoreDirectory, Updates,
 };
@@ -360,7 +361,10 @@ impl RocksParts {
                 None => file.delete(key)?,
             }
         }
-        file.finish()
+        let kept = Kept::hold(path);
+        file.finish()?;
+        kept.into_iter().for_each(Kept::release);
+        Ok(())
     }
 }
 
@@ -369,34 +373,11 @@ impl PartWriter for RocksParts {
         let nth = self.next.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.join(format!("{nth}.{PART}"));
         match self.write_file(&path, entries) {
-            Ok(()) => {
-                fetch(&path);
-                Ok(Part(Form::File(path)))
-            }
+            Ok(()) => Ok(Part(Form::File(path))),
             Err(source) => Err(StoreError::Rocks { path, source }),
         }
     }
 }
-
-/// Asks the system to have a file in memory. `SstFileWriter` has it dropped from the page cache as it is written, and
-/// there is no option against that here; the task that is about to run on the copy would read block after block from
-/// the disk. It is advice: where it can't be had, reads are slower at first.
-#[cfg(target_os = "linux")]
-fn fetch(path: &Path) {
-    use rustix::fs::{Advice, fadvise};
-
-    /// What is asked for at once: Linux reads no more ahead than a disk's `read_ahead_kb`, by default 128, a call.
-    const AHEAD: u64 = 128 << 10;
-
-    let Ok(file) = fs::File::open(path) else { return };
-    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    for start in (0..bytes).step_by(AHEAD as usize) {
-        let _ = fadvise(&file, start, std::num::NonZeroU64::new(AHEAD), Advice::WillNeed);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn fetch(_: &Path) {}
 
 /// The copies of one instance in folders under one root.
 pub struct RocksStores {

@@ -14,8 +14,9 @@ pub(crate) use table::Cache;
 /// When a task's updates reach its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommitOptions {
-    /// As soon as this many keys wait for it, after a turn that took in all that was due. It bounds how long giving the
-    /// task up takes, and what a crash makes its successor replay. 0 commits every turn. Default 4,096.
+    /// As soon as this many keys wait for it, after a turn that took in all that was due. A commit holds up all tasks of
+    /// its worker, by one or two milliseconds for 512 keys; it bounds what a crash makes the successor replay, too. 0
+    /// commits every turn. Default 512.
     pub updates: usize,
     /// The same while there is a backlog, if it is more: a task that can't keep up writes its popular keys less often,
     /// and one that lags by a backlog loses little by a longer commit. Default 32,768.
@@ -26,7 +27,7 @@ pub struct CommitOptions {
 
 impl Default for CommitOptions {
     fn default() -> Self {
-        Self { updates: 4_096, backlog_updates: 32_768, cache_bytes: 32 << 20 }
+        Self { updates: 512, backlog_updates: 32_768, cache_bytes: 32 << 20 }
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) static SEGMENT_MB: Key<Count> = Key {
 pub(crate) static COMMIT_UPDATES: Key<Count> = Key {
     name: "commit_updates",
     doc: "A task's updates reach its store when so many keys wait; 0: every turn",
-    default: Absent::Is("4_096"),
+    default: Absent::Is("512"),
     rule: Count { least: 0, most: 10_000_000, why: "a crash makes the successor replay them" },
 };
 pub(crate) static COMMIT_BACKLOG_UPDATES: Key<Count> = Key {

@@ -1,5 +1,6 @@
-//! Threads of a real cluster run on the cores that they are pinned to, and only those: as the operating system says. A
-//! program of its own, since it looks at all threads of the process.
+//! Threads of a real cluster run on the cores that they are pinned to, and only those, and with the slices that they ask
+//! for: as the operating system says. A program of its own, with a single test, since it looks at all threads of the
+//! process.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
@@ -18,20 +19,33 @@ use engine::pin::Pinning;
 use engine::source::{KeyDistribution, SyntheticLoad, SyntheticSources};
 use engine::task::{CommitOptions, NeverBreaks};
 
-/// The cores that each thread may run on, by the thread's name; of several with one name, those of any.
-fn allowed() -> BTreeMap<String, Vec<usize>> {
-    let mut allowed: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+/// What the operating system says of threads.
+#[derive(Clone, Debug, Default)]
+struct Threads {
+    /// The cores that they may run on; of several threads with one name, those of any.
+    cores: BTreeMap<String, Vec<usize>>,
+    /// Nanoseconds of their slices; empty where the system doesn't tell.
+    slices: BTreeMap<String, u64>,
+}
+
+fn look() -> Threads {
+    let mut threads = Threads::default();
     for thread in fs::read_dir("/proc/self/task").unwrap().flatten() {
         // A thread may end while it is looked at.
         let Ok(name) = fs::read_to_string(thread.path().join("comm")) else { continue };
         let Ok(status) = fs::read_to_string(thread.path().join("status")) else { continue };
+        let name = name.trim().to_owned();
         let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
         let mut cores = ranges(list.trim());
-        let known = allowed.entry(name.trim().to_owned()).or_default();
+        let known = threads.cores.entry(name.clone()).or_default();
         cores.retain(|core| !known.contains(core));
         known.extend(cores);
+        let schedule = fs::read_to_string(thread.path().join("sched")).unwrap_or_default();
+        let slice = schedule.lines().find(|line| line.starts_with("se.slice"));
+        let nanos = slice.and_then(|line| line.rsplit(':').next()?.trim().parse().ok());
+        threads.slices.extend(nanos.map(|nanos| (name, nanos)));
     }
-    allowed
+    threads
 }
 
 /// `0-2,5` is 0, 1, 2 and 5.
@@ -44,7 +58,7 @@ fn ranges(list: &str) -> Vec<usize> {
 }
 
 /// Two instances serve some records; then, what their threads may use.
-fn threads_of(pinning: Pinning) -> BTreeMap<String, Vec<usize>> {
+fn threads_of(pinning: Pinning, short_slices: bool) -> Threads {
     let dir = tempfile::tempdir().unwrap();
     let tasks: Vec<TaskId> = (1..=4).map(|nth| TaskId::from(format!("T{nth}"))).collect();
     let sources = SyntheticSources::new(&SyntheticLoad {
@@ -69,6 +83,7 @@ fn threads_of(pinning: Pinning) -> BTreeMap<String, Vec<usize>> {
         // Every turn is written to the store.
         engine: EngineConfig {
             pinning,
+            short_slices,
             commit: CommitOptions { updates: 0, ..CommitOptions::default() },
             ..EngineConfig::default()
         },
@@ -89,18 +104,23 @@ fn threads_of(pinning: Pinning) -> BTreeMap<String, Vec<usize>> {
         assert!(cluster.failure().is_none() && clock.now() < Time::ZERO + Duration::from_secs(60));
         std::thread::park_timeout(Duration::from_millis(5));
     }
-    let threads = allowed();
+    let threads = look();
     cluster.stop().unwrap();
     threads
 }
 
 #[test]
-fn threads_run_where_they_are_pinned() {
+fn threads_run_where_they_are_pinned_and_with_the_slices_they_ask_for() {
+    pinned();
+    slices();
+}
+
+fn pinned() {
     // The test's own thread is free, and so is what it starts.
-    let all = threads_of(Pinning::Free)["S1"].clone();
+    let all = threads_of(Pinning::Free, true).cores["S1"].clone();
     let (last, others) = all.split_last().unwrap();
 
-    let workers = threads_of(Pinning::Workers);
+    let workers = threads_of(Pinning::Workers, true).cores;
     let mut cores = [workers["S1"].clone(), workers["S2"].clone()].concat();
     cores.sort_unstable();
     cores.dedup();
@@ -109,7 +129,7 @@ fn threads_run_where_they_are_pinned() {
         assert_eq!(workers[free], all, "{free}");
     }
 
-    let apart = threads_of(Pinning::Apart);
+    let apart = threads_of(Pinning::Apart, true).cores;
     if others.is_empty() {
         assert_eq!((&apart["S1"], &apart["I1 restorer"]), (&all, &all), "a single core is everybody's");
         return;
@@ -122,5 +142,28 @@ fn threads_run_where_they_are_pinned() {
     }
     for free in ["I1", "coordinator", "rocksdb:low", "rocksdb:high"] {
         assert_eq!(apart[free], all, "{free}");
+    }
+}
+
+/// Those that others wait for have shorter ones than those that work for hours, which keep the system's.
+fn slices() {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
+    let mut numbers =
+        release.split(|c: char| !c.is_ascii_digit()).map_while(|number| number.parse::<u32>().ok());
+    if (numbers.next(), numbers.next()) < (Some(6), Some(12)) {
+        return;
+    }
+    let plain = threads_of(Pinning::Free, false).slices;
+    let Some(&usual) = plain.get("S1") else { return };
+    assert!(plain.values().all(|&slice| slice == usual), "{plain:?}");
+    let short = threads_of(Pinning::Free, true).slices;
+    for (names, slice) in [
+        (&["I1", "I2", "coordinator"][..], 100_000),
+        (&["S1", "S2"][..], 300_000),
+        (&["I1 restorer", "I2 restorer", "rocksdb:low", "rocksdb:high"][..], usual),
+    ] {
+        for &name in names {
+            assert_eq!(short[name], slice, "{name}: {short:?}");
+        }
     }
 }
