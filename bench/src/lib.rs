@@ -5,3 +5,4 @@ pub mod cluster;
 pub mod groups;
 pub mod memory;
 pub mod record_path;
+pub mod replays;

@@ -79,8 +79,8 @@ impl Chunk {
         store: &mut dyn Store,
         options: &ReplayOptions,
     ) -> Result<(), Error> {
-        // Some of the memory is for the places, and a sixteenth for the files' own indices and buffers.
-        let room = options.chunk_bytes - options.chunk_bytes / 16;
+        // Some of the memory is for the places, and an eighth for the files' own indices, filters and buffers.
+        let room = options.chunk_bytes - options.chunk_bytes / 8;
         let room = room.saturating_sub(self.index.records() * Layout::PLACE_BYTES);
         let layout = self.index.layout(room / (2 * LOADED), options.helper);
         let writer = store.part_writer();

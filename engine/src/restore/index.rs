@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::thread;
 
+use super::buckets::Buckets;
 use crate::log::batch::Entries;
 use crate::prefix::{PREFIX_BYTES, prefix};
 
@@ -55,19 +56,28 @@ pub(super) struct Index {
     /// Where each bucket but the first starts.
     cuts: Vec<Order>,
     /// In log order each.
-    buckets: Vec<Vec<Entry>>,
+    buckets: Buckets<Entry>,
     records: usize,
+}
+
+/// A record that is the latest of its key.
+#[derive(Clone, Copy, Debug)]
+struct Survivor {
+    nth: u32,
+    bytes: u32,
+    /// Its key may be that of the one before: as far as it is known, they are the same.
+    may_repeat: bool,
 }
 
 impl Default for Index {
     fn default() -> Self {
-        Self { cuts: Vec::new(), buckets: vec![Vec::new()], records: 0 }
+        Self { cuts: Vec::new(), buckets: Buckets::new(1), records: 0 }
     }
 }
 
 impl Index {
-    /// Memory of one record, half as much again for buckets that grow.
-    pub(super) const RECORD_BYTES: usize = size_of::<Entry>() * 3 / 2;
+    /// Memory of one record.
+    pub(super) const RECORD_BYTES: usize = size_of::<Entry>() + size_of::<Survivor>() + Layout::PLACE_BYTES;
 
     /// Records so far.
     pub(super) fn records(&self) -> usize {
@@ -89,41 +99,37 @@ impl Index {
 
     fn enter(&mut self, entry: Entry) {
         let order = entry.order();
-        let bucket = &mut self.buckets[self.cuts.partition_point(|cut| *cut <= order)];
-        if bucket.len() == bucket.capacity() {
-            // Doubling could leave half of the memory unused.
-            bucket.reserve_exact((bucket.len() / 4).max(256));
-        }
-        bucket.push(entry);
+        self.buckets.push(self.cuts.partition_point(|cut| *cut <= order), entry);
     }
 
     /// Cuts the key space where the records so far are cut into equal parts.
     fn cut(&mut self) {
-        let sample = std::mem::take(&mut self.buckets).concat();
+        let mut sample = Vec::new();
+        self.buckets.copy(0, &mut sample);
         let mut orders: Vec<_> = sample.iter().map(Entry::order).collect();
         orders.sort_unstable();
         self.cuts = (1..BUCKETS).map(|nth| orders[nth * orders.len() / BUCKETS]).collect();
         self.cuts.dedup();
-        self.buckets = vec![Vec::new(); self.cuts.len() + 1];
+        self.buckets = Buckets::new(self.cuts.len() + 1);
         sample.into_iter().for_each(|entry| self.enter(entry));
     }
 
     /// Finds the survivors and lays them out in pieces of about `piece_bytes`.
-    pub(super) fn layout(mut self, piece_bytes: usize, helper: bool) -> Layout {
-        self.sort(helper);
-        let mut layout = Layout { places: vec![NOWHERE; self.records], pieces: Vec::new() };
+    pub(super) fn layout(self, piece_bytes: usize, helper: bool) -> Layout {
+        let records = self.records;
+        let survivors = self.survivors(helper);
+        drop(self);
+        let mut layout = Layout { places: vec![NOWHERE; records], pieces: Vec::new() };
         let (mut start, mut end) = (0_u32, 0_u32);
-        let mut last = None;
-        for survivor in self.buckets.into_iter().flatten() {
+        for survivor in survivors.into_iter().flatten() {
             // Keys that may be one must not come into two pieces.
             let full = end > start && (end - start) as usize >= piece_bytes;
-            if full && last != Some(survivor.order()) {
+            if full && !survivor.may_repeat {
                 layout.pieces.push(start..end);
                 start = end;
             }
-            last = Some(survivor.order());
             layout.places[survivor.nth as usize] = end;
-            end += survivor.bytes();
+            end += survivor.bytes;
         }
         if end > start {
             layout.pieces.push(start..end);
@@ -131,27 +137,43 @@ impl Index {
         layout
     }
 
-    /// Brings the buckets into order and drops what was overwritten.
-    fn sort(&mut self, helper: bool) {
-        let work = |buckets: &mut [Vec<Entry>]| {
-            for bucket in buckets {
-                bucket.sort_unstable_by_key(Entry::rank);
-                bucket.dedup_by(|later, kept| !kept.is_long() && later.order() == kept.order());
-            }
-        };
+    /// Who survives, in key order: what the lower buckets hold, then the rest.
+    fn survivors(&self, helper: bool) -> [Vec<Survivor>; 2] {
+        let lists = self.buckets.lists();
         if !helper {
-            return work(&mut self.buckets);
+            return [self.survivors_of(0..lists), Vec::new()];
         }
         let mut before = 0;
-        let half = self.buckets.iter().position(|bucket| {
-            before += bucket.len();
+        let half = (0..lists).find(|&list| {
+            before += self.buckets.entries(list);
             before > self.records / 2
         });
-        let (low, high) = self.buckets.split_at_mut(half.unwrap_or_default());
+        let half = half.unwrap_or_default();
         thread::scope(|scope| {
-            scope.spawn(|| work(low));
-            work(high);
-        });
+            let low = scope.spawn(|| self.survivors_of(0..half));
+            let high = self.survivors_of(half..lists);
+            [low.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), high]
+        })
+    }
+
+    /// Brings buckets into order, one by one, and leaves out what was overwritten.
+    fn survivors_of(&self, lists: Range<usize>) -> Vec<Survivor> {
+        let most = lists.clone().map(|list| self.buckets.entries(list)).sum();
+        let (mut survivors, mut bucket) = (Vec::with_capacity(most), Vec::new());
+        for list in lists {
+            bucket.clear();
+            self.buckets.copy(list, &mut bucket);
+            bucket.sort_unstable_by_key(Entry::rank);
+            let mut last = None;
+            for entry in &bucket {
+                let may_repeat = last == Some(entry.order());
+                if !may_repeat || entry.is_long() {
+                    survivors.push(Survivor { nth: entry.nth, bytes: entry.bytes(), may_repeat });
+                }
+                last = Some(entry.order());
+            }
+        }
+        survivors
     }
 }
 

@@ -11,6 +11,7 @@ use crate::log::{LogReader, TaskLog};
 use crate::position::Offset;
 use crate::store::{Checkpoint, Store};
 
+mod buckets;
 mod bulk;
 mod index;
 mod limit;
