@@ -32,6 +32,10 @@ pub struct GroupConfig {
     /// The first generation of an empty group waits this long for more members; each late joiner extends it, up to
     /// the rebalance timeout.
     pub initial_delay: Duration,
+    /// A later rebalance waits this long if all that is wanted is that members come or mean to go, so that others who do
+    /// so in the same moment are part of it: each alone would have tasks learned where they are not to stay. Everybody
+    /// runs on meanwhile. Whatever leaves a task without an owner, or hands one over, is not waited with.
+    pub rebalance_delay: Duration,
     /// A worker that does not poll for this long is out.
     pub max_poll_interval: Duration,
     /// How members learn of a rebalance.
@@ -54,6 +58,7 @@ impl GroupConfig {
             rebalance_timeout: Duration::from_secs(300),
             sync_timeout: Duration::from_secs(300),
             initial_delay: Duration::from_secs(3),
+            rebalance_delay: Duration::ZERO,
             max_poll_interval: Duration::from_secs(300),
             notices: Notices::WithHeartbeat,
             barrier_waits_for_away: true,
@@ -70,6 +75,7 @@ impl GroupConfig {
             rebalance_timeout: Duration::from_secs(5),
             sync_timeout: Duration::from_secs(5),
             initial_delay: Duration::ZERO,
+            rebalance_delay: Duration::from_millis(50),
             max_poll_interval: Duration::from_secs(5),
             notices: Notices::Pushed,
             barrier_waits_for_away: false,

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use engine::config::GroupConfig;
 use engine::group::message::{Answer, Ask, MemberEvent};
 
-use crate::group::{Group, Message, millis, secs};
+use crate::group::{Group, Message, millis, prompt, secs};
 
 fn start(group: &mut Group) {
     for id in ["S1", "S2", "S3"] {
@@ -16,7 +16,7 @@ fn start(group: &mut Group) {
 }
 
 fn group(strategy: &str) -> Group {
-    Group::of(GroupConfig { initial_members: 3, ..GroupConfig::tight() }, strategy, 6)
+    Group::of(GroupConfig { initial_members: 3, ..prompt() }, strategy, 6)
 }
 
 /// Each kind of message is lost the first two times it is sent: the group forms all the same, a few heartbeats later.

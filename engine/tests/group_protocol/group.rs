@@ -96,6 +96,11 @@ pub(crate) fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
+/// Profile `tight`, but that no rebalance waits for others who come or go: what most tests look at is one step.
+pub(crate) fn prompt() -> GroupConfig {
+    GroupConfig { rebalance_delay: Duration::ZERO, ..GroupConfig::tight() }
+}
+
 impl Group {
     pub(crate) fn new(config: GroupConfig, strategy: Arc<dyn Strategy>, tasks: Vec<Task>) -> Self {
         Self {

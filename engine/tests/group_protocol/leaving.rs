@@ -3,10 +3,10 @@
 use engine::config::GroupConfig;
 use engine::group::message::{Exit, MemberEvent};
 
-use crate::group::{Group, millis, secs};
+use crate::group::{Group, millis, prompt, secs};
 
 fn stable(strategy: &str) -> Group {
-    let config = GroupConfig { initial_members: 3, ..GroupConfig::tight() };
+    let config = GroupConfig { initial_members: 3, ..prompt() };
     let mut group = Group::of(config, strategy, 6);
     for id in ["S1", "S2", "S3"] {
         group.start(id);
@@ -90,7 +90,7 @@ fn when_nobody_stays_all_stop() {
 
 #[test]
 fn asked_before_it_has_an_assignment() {
-    let config = GroupConfig { initial_members: 2, ..GroupConfig::tight() };
+    let config = GroupConfig { initial_members: 2, ..prompt() };
     let mut group = Group::of(config, "learner", 4);
     group.start("S1");
     group.pass(secs(1));

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
+mod company;
 mod faulty_wire;
 mod group;
 mod kafka_timers;

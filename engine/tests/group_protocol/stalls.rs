@@ -3,11 +3,11 @@
 use engine::config::GroupConfig;
 use engine::group::message::{Answer, Ask};
 
-use crate::group::{Group, Message, millis, secs};
+use crate::group::{Group, Message, millis, prompt, secs};
 
 /// A short session and a long rebalance timeout: whoever is waited for in vain shows.
 fn config(members: usize) -> GroupConfig {
-    GroupConfig { rebalance_timeout: secs(30), initial_members: members, ..GroupConfig::tight() }
+    GroupConfig { rebalance_timeout: secs(30), initial_members: members, ..prompt() }
 }
 
 fn three(strategy: &str) -> Group {

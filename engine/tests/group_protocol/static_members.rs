@@ -5,7 +5,7 @@ use engine::config::GroupConfig;
 use engine::event::Cause;
 use engine::group::message::{Answer, Exit, MemberEvent};
 
-use crate::group::{Group, Message, millis, secs};
+use crate::group::{Group, Message, millis, prompt, secs};
 
 fn stable(config: &GroupConfig, strategy: &str) -> Group {
     let mut group = Group::of(GroupConfig { initial_members: 3, ..config.clone() }, strategy, 6);
@@ -21,7 +21,7 @@ fn stable(config: &GroupConfig, strategy: &str) -> Group {
 #[test]
 fn a_return_within_the_session_causes_no_rebalance() {
     for strategy in ["eager", "learner"] {
-        let mut group = stable(&GroupConfig::tight(), strategy);
+        let mut group = stable(&prompt(), strategy);
         group.crash("S2");
         group.pass(millis(700));
         group.start_as("S2", "S2", Some("S2"), 2);
@@ -33,7 +33,7 @@ fn a_return_within_the_session_causes_no_rebalance() {
 
 #[test]
 fn a_return_under_another_name_causes_no_rebalance() {
-    let mut group = stable(&GroupConfig::tight(), "learner");
+    let mut group = stable(&prompt(), "learner");
     group.crash("S2");
     group.pass(millis(700));
     group.start_as("S4", "S2", Some("S2"), 1);
@@ -44,7 +44,7 @@ fn a_return_under_another_name_causes_no_rebalance() {
 
 #[test]
 fn of_two_with_one_id_the_older_is_fenced() {
-    let mut group = stable(&GroupConfig::tight(), "learner");
+    let mut group = stable(&prompt(), "learner");
     group.start_as("S4", "S2", Some("S2"), 1);
     group.pass(secs(5));
     group.expect("");
@@ -55,7 +55,7 @@ fn of_two_with_one_id_the_older_is_fenced() {
 /// What it would be given back was planned for the instance that it was on (found by the simulator).
 #[test]
 fn a_return_on_another_instance_is_planned_for() {
-    let mut group = stable(&GroupConfig::tight(), "learner");
+    let mut group = stable(&prompt(), "learner");
     group.start_as("S4", "I4", Some("S2"), 1);
     group.pass(secs(5));
     assert!(group.take_log().contains("2 completed: join"));
@@ -65,7 +65,7 @@ fn a_return_on_another_instance_is_planned_for() {
 
 #[test]
 fn its_session_ends_while_it_is_away() {
-    let mut group = stable(&GroupConfig::tight(), "eager");
+    let mut group = stable(&prompt(), "eager");
     group.crash("S2");
     group.pass(secs(5));
     // Its last heartbeat was heard at 10.0 s.
@@ -80,7 +80,7 @@ fn its_session_ends_while_it_is_away() {
 /// Away during a rebalance it keeps its tasks: nobody else starts them.
 #[test]
 fn away_during_a_rebalance() {
-    let mut group = stable(&GroupConfig::tight(), "eager");
+    let mut group = stable(&prompt(), "eager");
     group.crash("S2");
     group.pass(millis(400));
     group.start("S4");
@@ -111,7 +111,7 @@ fn away_during_a_rebalance() {
 /// A ready learner of an away owner's task takes over once the owner's session has ended, not before.
 #[test]
 fn a_ready_learner_waits_for_the_owners_session() {
-    let mut group = stable(&GroupConfig::tight(), "learner");
+    let mut group = stable(&prompt(), "learner");
     group.start("S4");
     group.pass(millis(10));
     let task = group.seat("S4").learning.first().unwrap().clone();
@@ -151,7 +151,7 @@ fn kafkas_barrier_waits_for_away_members() {
 /// It returns while joins are called in: its join counts, its tasks count as given up by their owner.
 #[test]
 fn a_return_during_a_rebalance() {
-    let mut group = stable(&GroupConfig::tight(), "learner");
+    let mut group = stable(&prompt(), "learner");
     group.crash("S2");
     group.seat("S3").cut_off = true;
     group.start("S4");
@@ -171,7 +171,7 @@ fn a_return_during_a_rebalance() {
 #[test]
 fn a_new_coordinator_meets_both_of_two() {
     for [first, second] in [["S2", "S4"], ["S4", "S2"]] {
-        let mut group = stable(&GroupConfig::tight(), "learner");
+        let mut group = stable(&prompt(), "learner");
         group.seat("S2").cut_off = true;
         group.start_as("S4", "S2", Some("S2"), 1);
         group.pass(millis(200));
@@ -198,7 +198,7 @@ fn a_new_coordinator_meets_both_of_two() {
 /// A static member that was cut off, not gone, learns with its next heartbeat that the group went on without it.
 #[test]
 fn cut_off_and_back() {
-    let mut group = stable(&GroupConfig::tight(), "learner");
+    let mut group = stable(&prompt(), "learner");
     group.seat("S2").cut_off = true;
     group.pass(millis(400));
     group.start("S4");
@@ -216,7 +216,7 @@ fn cut_off_and_back() {
 /// simulator).
 #[test]
 fn a_repeated_join_after_the_group_went_on() {
-    let mut group = stable(&GroupConfig::tight(), "learner");
+    let mut group = stable(&prompt(), "learner");
     group.start("S4");
     group.rule = Some(Box::new(|message| match message {
         Message::Down(to, reply) if to.as_str() == "S2" && matches!(reply.body, Answer::Joined { .. }) => 0,

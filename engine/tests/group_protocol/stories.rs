@@ -8,7 +8,7 @@ use engine::config::GroupConfig;
 use engine::event::Cause;
 use engine::group::message::MemberEvent;
 
-use crate::group::{Group, Round, millis};
+use crate::group::{Group, Round, millis, prompt};
 
 /// A strategy whose first answer to a group that has nothing is given: the story's stable state.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl Story {
             entry.active = assigned.split(", ").map(Into::into).collect();
         }
         let then = assignor::parse(&format!("learner({})", self.options)).unwrap();
-        let config = GroupConfig { initial_members: members.len(), ..GroupConfig::tight() };
+        let config = GroupConfig { initial_members: members.len(), ..prompt() };
         let mut group = Group::new(config, Arc::new(Seeded { stable, then }), self.tasks.clone());
         for member in members {
             group.start(member);

@@ -7,7 +7,7 @@ use assignor::{
 };
 use engine::config::GroupConfig;
 
-use crate::group::{Group, millis, secs};
+use crate::group::{Group, millis, prompt, secs};
 
 /// Keeps every task where it is (new ones go to the first member) and always asks for the same follow-up.
 #[derive(Debug)]
@@ -78,11 +78,8 @@ fn a_timed_follow_up_survives_the_leader() {
 /// The leader asks for an immediate second round and is gone: the round takes place.
 #[test]
 fn an_immediate_follow_up_survives_the_leader() {
-    let mut group = Group::of(
-        GroupConfig { initial_members: 2, ..GroupConfig::tight() },
-        "learner(revocation=two-phase)",
-        4,
-    );
+    let mut group =
+        Group::of(GroupConfig { initial_members: 2, ..prompt() }, "learner(revocation=two-phase)", 4);
     for id in ["S1", "S2"] {
         group.start(id);
     }
@@ -106,7 +103,7 @@ fn an_immediate_follow_up_survives_the_leader() {
 /// The coordinator starts again and remembers nothing: members keep what they run and find it again.
 #[test]
 fn a_new_coordinator_takes_the_group_as_it_is() {
-    let config = GroupConfig { initial_members: 2, ..GroupConfig::tight() };
+    let config = GroupConfig { initial_members: 2, ..prompt() };
     let mut group = Group::of(config, "learner", 4);
     for id in ["S1", "S2"] {
         group.start(id);
@@ -129,7 +126,7 @@ fn a_new_coordinator_takes_the_group_as_it_is() {
 /// One that the new coordinator never hears of has lost its tasks to the others.
 #[test]
 fn a_member_dies_with_the_coordinator() {
-    let config = GroupConfig { initial_members: 2, ..GroupConfig::tight() };
+    let config = GroupConfig { initial_members: 2, ..prompt() };
     let mut group = Group::of(config, "learner", 4);
     for id in ["S1", "S2"] {
         group.start(id);

@@ -390,6 +390,7 @@ fn group(reader: &mut Reader<'_>) -> GroupConfig {
         (&keys::REBALANCE_TIMEOUT, &mut group.rebalance_timeout),
         (&keys::SYNC_TIMEOUT, &mut group.sync_timeout),
         (&keys::INITIAL_DELAY, &mut group.initial_delay),
+        (&keys::REBALANCE_DELAY, &mut group.rebalance_delay),
         (&keys::MAX_POLL_INTERVAL, &mut group.max_poll_interval),
     ] {
         if let Some(written) = reader.maybe(key) {

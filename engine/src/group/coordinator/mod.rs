@@ -6,12 +6,14 @@
 //! | `roster` | the members, with what each was last known to have |
 //! | `round` | the group's state, and what a barrier waits for |
 //! | `view` | what the leader is told |
+//! | `wanted` | why another rebalance is wanted, and when it is due |
 //!
 //! The rules are those of Kafka's classic group coordinator (`GroupCoordinator.scala`, KIP-134 initial delay,
-//! KIP-345 static membership) with four differences. A rebalance that somebody wants while one is being completed
-//! waits until that one's answers are out, so that tasks which were given up are running again first. Follow-up
-//! rebalances are scheduled here, so that they survive the leader. Static members that are not heard of may be left
-//! out of the barrier. And a request names the coordinator's incarnation, in the manner of KIP-394's member ids.
+//! KIP-345 static membership) with five differences. A rebalance that somebody wants while one is being completed
+//! waits until that one's answers are out, so that tasks which were given up are running again first. One for members
+//! that come or mean to go waits a moment for others like them, as KIP-1263 batches assignments. Follow-up rebalances
+//! are scheduled here, so that they survive the leader. Static members that are not heard of may be left out of the
+//! barrier. And a request names the coordinator's incarnation, in the manner of KIP-394's member ids.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,11 +29,13 @@ use crate::position::{Claim, Generation, Incarnation};
 
 use roster::{Record, Roster, Sync, after};
 use round::{Beginning, Gathering, Phase};
+use wanted::Wanted;
 
 mod request;
 mod roster;
 mod round;
 mod view;
+mod wanted;
 
 /// A static member that is silent for this many heartbeats is taken to be away.
 const AWAY_AFTER_HEARTBEATS: u32 = 3;
@@ -47,8 +51,8 @@ pub struct Coordinator {
     phase: Phase,
     /// Why the generation that is being formed is formed: first cause first, without repeats.
     causes: Vec<Cause>,
-    /// Why another one is wanted after it.
-    pending: Vec<Cause>,
+    /// Whether another one is wanted after it.
+    wanted: Wanted,
     /// When the last step was taken.
     now: Time,
     fault: Option<Fault>,
@@ -72,7 +76,7 @@ impl Coordinator {
             roster: Roster::default(),
             phase: Phase::Empty,
             causes: Vec::new(),
-            pending: Vec::new(),
+            wanted: Wanted::default(),
             now: Time::ZERO,
             fault: None,
             alone: false,
@@ -110,7 +114,7 @@ impl Coordinator {
         match &self.phase {
             Phase::Empty | Phase::Dead => true,
             Phase::Stable { follow_up, .. } => {
-                self.pending.is_empty() && !asked_for(follow_up) && self.roster.all_answered()
+                self.wanted.is_empty() && !asked_for(follow_up) && self.roster.all_answered()
             }
             Phase::Preparing(_) | Phase::Completing { .. } => false,
         }
@@ -123,7 +127,7 @@ impl Coordinator {
 
     /// Asks for a rebalance as if the last plan had asked for one: an operator's button. It begins with the next step.
     pub fn rebalance(&mut self, cause: Cause) {
-        self.want(cause);
+        self.want_after(cause, Duration::ZERO);
     }
 
     /// Takes one step: `event` at `now`. What is to be done is appended to `out`.
@@ -156,7 +160,9 @@ impl Coordinator {
             Phase::Preparing(gathering) => [gathering.not_before(), gathering.limit],
             Phase::Completing { until, .. } => [*until; 2],
             Phase::Stable { .. } if !self.roster.all_answered() => [self.roster.sync_by(); 2],
-            Phase::Stable { follow_up, .. } => [follow_up.map_or(Time::NEVER, |(at, _)| at); 2],
+            Phase::Stable { follow_up, .. } => {
+                [follow_up.map_or(Time::NEVER, |(at, _)| at), self.wanted.due()]
+            }
         };
         // What is due by now has been done by the last step.
         let times = sessions.chain(away).chain(phase);
@@ -168,7 +174,7 @@ impl Coordinator {
         if self.roster.is_empty() {
             self.phase = Phase::Empty;
             self.causes.clear();
-            self.pending.clear();
+            self.wanted.clear();
             return false;
         }
         match &mut self.phase {
@@ -199,7 +205,7 @@ impl Coordinator {
                 if let Some((_, cause)) = follow_up.take_if(|(at, _)| *at <= now) {
                     self.want(cause);
                 }
-                let due = !self.pending.is_empty();
+                let due = self.wanted.due() <= now;
                 if due {
                     self.begin(now, out);
                 }
@@ -226,7 +232,7 @@ impl Coordinator {
             Gathering::again(&self.config, now)
         };
         self.phase = Phase::Preparing(gathering);
-        for cause in std::mem::take(&mut self.pending) {
+        for cause in self.wanted.take() {
             self.want(cause);
         }
         for record in self.roster.iter_mut() {
@@ -396,12 +402,15 @@ impl Coordinator {
 
     /// Notes that the group should rebalance: part of the generation that is being formed, else the next one.
     fn want(&mut self, cause: Cause) {
-        let causes = match self.phase {
-            Phase::Preparing(_) => &mut self.causes,
-            _ => &mut self.pending,
-        };
-        if !causes.contains(&cause) {
-            causes.push(cause);
+        let delay = if wanted::can_wait(cause) { self.config.rebalance_delay } else { Duration::ZERO };
+        self.want_after(cause, delay);
+    }
+
+    fn want_after(&mut self, cause: Cause, delay: Duration) {
+        if !matches!(self.phase, Phase::Preparing(_)) {
+            self.wanted.add(cause, self.now, delay);
+        } else if !self.causes.contains(&cause) {
+            self.causes.push(cause);
         }
     }
 

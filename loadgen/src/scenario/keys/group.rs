@@ -17,6 +17,7 @@ pub(crate) static GROUP: Section = Section {
         &REBALANCE_TIMEOUT,
         &SYNC_TIMEOUT,
         &INITIAL_DELAY,
+        &REBALANCE_DELAY,
         &MAX_POLL_INTERVAL,
         &NOTICES,
         &BARRIER_WAITS_FOR_AWAY,
@@ -38,6 +39,12 @@ pub(crate) static SYNC_TIMEOUT: Key<Time> =
     time("sync_timeout", MS, Absent::Fine, "How long the leader's answer is waited for");
 pub(crate) static INITIAL_DELAY: Key<Time> =
     time("initial_delay", Duration::ZERO, Absent::Fine, "How long an empty group waits for more members");
+pub(crate) static REBALANCE_DELAY: Key<Time> = time(
+    "rebalance_delay",
+    Duration::ZERO,
+    Absent::Fine,
+    "How long a rebalance for members that come or mean to go waits for others",
+);
 pub(crate) static MAX_POLL_INTERVAL: Key<Time> =
     time("max_poll_interval", MS, Absent::Fine, "A worker that does not poll for this long is out");
 pub(crate) static NOTICES: Key<Choice> = Key {
