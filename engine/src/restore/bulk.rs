@@ -17,8 +17,10 @@ use crate::store::{Checkpoint, Part, PartWriter, Store};
 
 /// A chunk is at most this many times as long as there is memory: each time costs a pass over the log.
 const MOST_PASSES: u64 = 4;
-/// Pieces, each a file, that a thread loads in one pass; two threads' together take up the memory.
+/// Pieces, each a file, that a thread loads in one pass; all threads' together take up the memory at most.
 const LOADED: usize = 3;
+/// Smaller pieces are not worth a file, if there is the memory.
+const LEAST_PIECE: usize = 4 << 20;
 
 /// A chunk of the log on its way into the store.
 #[derive(Debug)]
@@ -82,12 +84,22 @@ impl Chunk {
         // Some of the memory is for the places, and an eighth for the files' own indices, filters and buffers.
         let room = options.chunk_bytes - options.chunk_bytes / 8;
         let room = room.saturating_sub(self.index.records() * Layout::PLACE_BYTES);
-        let layout = self.index.layout(room / (2 * LOADED), options.helper);
+        let threads = 1 + usize::from(options.helper);
+        let layout = self.index.layout(options.helper, |total| piece_bytes(total, room, threads));
         let writer = store.part_writer();
         let parts = write_all(log, &(self.from..self.to.offset), &layout, &*writer, options.helper)?;
         store.ingest(parts, self.to)?;
         Ok(())
     }
+}
+
+/// How long pieces of `total` bytes are of which `threads` load [`LOADED`] each at a time into `room` bytes: as many
+/// passes over the log as it takes, all of them alike, so that no thread has more to do than another.
+fn piece_bytes(total: usize, room: usize, threads: usize) -> usize {
+    let at_once = threads * LOADED;
+    let most = (room / at_once).max(1);
+    let passes = total.div_ceil(most * at_once).max(1);
+    total.div_ceil(passes * at_once).max(LEAST_PIECE.min(most))
 }
 
 /// Loads and writes all pieces, a few at a time on each thread.
@@ -135,4 +147,29 @@ fn load(
         at = batch.end();
     }
     Ok(load.into_pieces())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_alike_and_fit() {
+        const MIB: usize = 1 << 20;
+        for (total, room, threads, expected) in [
+            // All in one pass.
+            (180 * MIB, 192 * MIB, 2, 30 * MIB),
+            (180 * MIB, 192 * MIB, 1, 60 * MIB),
+            // A little too much for one pass is two half ones, not a full one and a rest for one thread.
+            (240 * MIB, 192 * MIB, 2, 20 * MIB),
+            // Few bytes are few files.
+            (6 * MIB, 192 * MIB, 2, 4 * MIB),
+            // Little memory is many.
+            (240 * MIB, 6 * MIB, 2, MIB),
+            (100, 0, 2, 1),
+            (0, 192 * MIB, 2, 4 * MIB),
+        ] {
+            assert_eq!(piece_bytes(total, room, threads), expected, "{total} {room} {threads}");
+        }
+    }
 }

@@ -114,11 +114,14 @@ impl Index {
         sample.into_iter().for_each(|entry| self.enter(entry));
     }
 
-    /// Finds the survivors and lays them out in pieces of about `piece_bytes`.
-    pub(super) fn layout(self, piece_bytes: usize, helper: bool) -> Layout {
+    /// Finds the survivors and lays them out in pieces of about as many bytes as `piece_bytes` says for all of them
+    /// together.
+    pub(super) fn layout(self, helper: bool, piece_bytes: impl FnOnce(usize) -> usize) -> Layout {
         let records = self.records;
         let survivors = self.survivors(helper);
         drop(self);
+        let piece_bytes =
+            piece_bytes(survivors.iter().flatten().map(|survivor| survivor.bytes as usize).sum());
         let mut layout = Layout { places: vec![NOWHERE; records], pieces: Vec::new() };
         let (mut start, mut end) = (0_u32, 0_u32);
         for survivor in survivors.into_iter().flatten() {
