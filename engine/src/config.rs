@@ -125,6 +125,16 @@ impl ProcessorKind {
     }
 }
 
+/// What keeps the state of a task copy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StoreKind {
+    /// A RocksDB database on disk each.
+    #[default]
+    RocksDb,
+    /// A hash table in memory each, which an instance loses when it goes down.
+    Memory,
+}
+
 /// When changelogs are compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionOptions {
@@ -160,7 +170,9 @@ pub struct EngineConfig {
     pub piece_bytes: u64,
     /// How a replay works, and what memory it may use.
     pub replay: ReplayOptions,
-    /// How stores are laid out.
+    /// What keeps copies. Default RocksDB.
+    pub store: StoreKind,
+    /// How databases are laid out.
     pub rocks: RocksOptions,
     /// How logs are kept.
     pub log: LogOptions,
@@ -185,6 +197,7 @@ impl Default for EngineConfig {
             restore_bytes_per_s: None,
             piece_bytes: 1 << 20,
             replay: ReplayOptions::default(),
+            store: StoreKind::default(),
             rocks: RocksOptions::default(),
             log: LogOptions::default(),
             commit: CommitOptions::default(),

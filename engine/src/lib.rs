@@ -36,4 +36,5 @@ pub mod sim;
 mod slice;
 pub mod source;
 pub mod store;
+mod table;
 pub mod task;

@@ -147,6 +147,7 @@ pub fn engine_config(plan: &Plan) -> EngineConfig {
         linger: plan.engine.linger,
         commit: plan.engine.commit,
         piece_bytes: plan.engine.piece_bytes,
+        store: plan.state.store,
         rocks: plan.rocks.clone(),
         pinning: plan.engine.pinning,
         short_slices: plan.engine.short_slices,

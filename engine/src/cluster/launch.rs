@@ -1,6 +1,5 @@
 //! What it takes to start an instance, for the first time or again on the directory that it left.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use assignor::{InstanceId, MemberId, TaskId};
@@ -10,8 +9,8 @@ use crate::error::Error;
 use crate::group::message::Request;
 use crate::instance::{self, InstanceHandle, InstanceParts, Shared};
 use crate::log::TaskLog;
-use crate::store::{RocksStores, StoreDirectory};
 
+use super::homes::Homes;
 use super::router::Router;
 
 /// How the workers of an instance belong to the group.
@@ -56,20 +55,13 @@ pub(super) struct Launcher {
     pub(super) task_logs: Vec<(TaskId, Arc<dyn TaskLog>)>,
     pub(super) router: Arc<Router>,
     pub(super) requests: Sender<Request>,
-    /// The folder of all state directories.
-    pub(super) state: PathBuf,
+    pub(super) homes: Arc<Homes>,
 }
 
 impl Launcher {
-    /// Where an instance keeps its copies.
-    pub(super) fn state_dir(&self, instance: &InstanceId) -> PathBuf {
-        self.state.join(instance.as_str())
-    }
-
     /// Starts it. From now on its members' replies go to it.
     pub(super) fn launch(&self, spec: &Spec) -> Result<InstanceHandle, Error> {
-        let rocks = &self.shared.engine.rocks;
-        let stores: Arc<dyn StoreDirectory> = Arc::new(RocksStores::new(&self.state_dir(&spec.id), rocks)?);
+        let stores = self.homes.open(&spec.id)?;
         let channel = unbounded();
         for member in &spec.members {
             self.router.add(member.clone(), channel.0.clone());

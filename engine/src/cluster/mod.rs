@@ -13,11 +13,13 @@
 //! | --- | --- |
 //! | `roster` | every instance that was started, and who of its members is there |
 //! | `launch`, `restart` | starting an instance, and starting it again |
+//! | `homes` | where the copies of each instance are kept |
 //! | `broker`, `router` | the coordinator's thread, and the way of its replies |
 //! | `status` | a look at the whole |
 
 mod broker;
 mod compactor;
+mod homes;
 mod launch;
 mod restart;
 mod roster;
@@ -50,6 +52,8 @@ use crate::source::Sources;
 use crate::store;
 use crate::task::Breaker;
 
+use homes::Homes;
+pub use homes::Remains;
 use launch::Launcher;
 pub use launch::Membership;
 pub use restart::Farewell;
@@ -179,8 +183,8 @@ impl Cluster {
             let work = move || compactor::run(&threads, &logs, options, &ended);
             (keep, instance::spawn("compactor".into(), &shared, work))
         });
-        let state = config.dir.join("state");
-        let launcher = Launcher { shared, task_logs, router, requests, state };
+        let homes = Arc::new(Homes::new(config.dir.join("state"), &config.engine));
+        let launcher = Launcher { shared, task_logs, router, requests, homes };
         Ok(Self {
             config,
             launcher,
@@ -200,10 +204,16 @@ impl Cluster {
         self.logs.clone()
     }
 
-    /// Where an instance keeps its copies.
+    /// Where an instance keeps its copies, if they are on disk.
     #[must_use]
     pub fn state_dir(&self, instance: &InstanceId) -> PathBuf {
-        self.launcher.state_dir(instance)
+        self.launcher.homes.folder(instance)
+    }
+
+    /// Where an instance's copies can be looked at once the cluster is stopped.
+    #[must_use]
+    pub fn remains(&self, instance: &InstanceId) -> Remains {
+        self.launcher.homes.remains(instance)
     }
 
     /// Starts an instance with so many workers, each of this capacity. Instances are named I1, I2, … and members
@@ -223,7 +233,7 @@ impl Cluster {
     /// A state directory that cannot be opened.
     pub fn start_as(&self, workers: u32, capacity: u32, membership: Membership) -> Result<Started, Error> {
         let mut roster = self.roster.lock();
-        roster.reap(&self.launcher.router);
+        roster.reap(&self.launcher);
         let spec = roster.name(workers, capacity, membership);
         let started = Started { instance: spec.id.clone(), members: spec.members.clone() };
         let handle = self.launcher.launch(&spec)?;
@@ -313,7 +323,7 @@ impl Cluster {
     #[must_use]
     pub fn status(&self) -> Status {
         let mut roster = self.roster.lock();
-        roster.reap(&self.launcher.router);
+        roster.reap(&self.launcher);
         status::take(&self.launcher.shared, roster.instances.values().map(|entry| &entry.handle))
     }
 

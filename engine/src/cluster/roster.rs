@@ -7,8 +7,7 @@ use assignor::{InstanceId, MemberId};
 use crate::error::Error;
 use crate::instance::{InstanceHandle, ToInstance};
 
-use super::launch::{Membership, Spec};
-use super::router::Router;
+use super::launch::{Launcher, Membership, Spec};
 
 /// An instance.
 pub(super) struct Entry {
@@ -60,12 +59,14 @@ impl Roster {
     }
 
     /// Waits for the threads of instances that have ended, so that their stacks are given back, and takes their members
-    /// off the routes. What stays of an instance is its name.
-    pub(super) fn reap(&mut self, router: &Router) {
-        for Entry { handle, .. } in self.instances.values_mut().filter(|entry| entry.handle.is_to_be_joined())
+    /// off the routes. What stays of an instance is its name, and what it has on disk.
+    pub(super) fn reap(&mut self, launcher: &Launcher) {
+        for (instance, Entry { handle, .. }) in
+            self.instances.iter_mut().filter(|(_, entry)| entry.handle.is_to_be_joined())
         {
             handle.join();
-            handle.members.iter().for_each(|member| router.remove(member));
+            handle.members.iter().for_each(|member| launcher.router.remove(member));
+            launcher.homes.is_down(instance);
         }
     }
 

@@ -97,7 +97,8 @@ impl Replay {
             Some(reader) => reader,
             none => none.insert(self.log.read(from)?),
         };
-        let bulk = self.chunk.is_some() || self.log.bytes_from(from) > self.options.bulk_bytes;
+        let far = || !self.store.is_in_memory() && self.log.bytes_from(from) > self.options.bulk_bytes;
+        let bulk = self.chunk.is_some() || far();
         if !bulk {
             return tail::step(&mut **reader, &mut *self.store, max_bytes);
         }

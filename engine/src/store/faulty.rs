@@ -116,6 +116,10 @@ impl Store for FaultyStore {
         self.inner.write(updates, to)
     }
 
+    fn is_in_memory(&self) -> bool {
+        self.inner.is_in_memory()
+    }
+
     fn part_writer(&self) -> Arc<dyn PartWriter> {
         self.inner.part_writer()
     }

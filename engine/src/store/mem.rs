@@ -143,7 +143,7 @@ impl Store for MemStore {
 }
 
 #[derive(Debug)]
-struct MemParts;
+pub(super) struct MemParts;
 
 impl PartWriter for MemParts {
     fn write(&self, entries: &mut SortedEntries<'_>) -> Result<Part, StoreError> {

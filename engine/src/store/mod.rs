@@ -16,11 +16,13 @@ use crate::log::{Batch, Resume};
 use crate::position::{Epoch, Offset};
 
 pub mod faulty;
+mod hash;
 mod held;
 mod mem;
 mod page_cache;
 mod rocks;
 
+pub use hash::{HashStore, HashStores};
 pub(crate) use held::hold;
 pub use mem::{MemStore, MemStores};
 pub(crate) use rocks::start_background_threads;
@@ -99,6 +101,12 @@ pub trait Store: ReadState + Send {
     ///
     /// What the database says; nothing was applied.
     fn write(&mut self, updates: &mut Updates<'_>, to: Checkpoint) -> Result<(), StoreError>;
+
+    /// Whether a read or a write costs no more than in a table above it: nothing is gained then by sorting a replay and
+    /// ingesting it, or by keeping what was written at hand.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
 
     /// What writes parts of a chunk for this store, on this thread or another.
     fn part_writer(&self) -> Arc<dyn PartWriter>;

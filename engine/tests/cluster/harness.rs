@@ -13,7 +13,6 @@ use engine::config::{EngineConfig, GroupConfig};
 use engine::event::{Event, GroupEvent, Observer, Served, TaskEvent};
 use engine::preload::preload;
 use engine::source::{KeyDistribution, Sources as _, SyntheticLoad, SyntheticSources};
-use engine::store::{RocksOptions, RocksStores, StoreDirectory as _};
 use engine::task::{Breaker, NeverBreaks};
 use parking_lot::{Condvar, Mutex};
 
@@ -248,12 +247,11 @@ impl Bed {
         }
         let due: Vec<u64> = self.tasks.iter().map(|task| self.sources.due(task, self.clock.now())).collect();
         let owners: BTreeMap<TaskId, InstanceId> = self.cluster.owners();
-        let dirs: BTreeMap<TaskId, _> =
-            owners.iter().map(|(task, instance)| (task.clone(), self.cluster.state_dir(instance))).collect();
+        let remains: BTreeMap<TaskId, _> =
+            owners.iter().map(|(task, instance)| (task.clone(), self.cluster.remains(instance))).collect();
         self.cluster.stop().unwrap();
         for (task, due) in self.tasks.iter().zip(due) {
-            let stores = RocksStores::new(&dirs[task], &RocksOptions::default()).unwrap();
-            let store = stores.open(task).unwrap();
+            let store = remains[task].open().unwrap().open(task).unwrap();
             let audit = audit(task, &self.sources, &*store).unwrap();
             assert_eq!((audit.lost, audit.doubled), (0, 0), "{task}: {audit:?}");
             assert_eq!(audit.expected, due, "{task} has not reached the end of its source: {audit:?}");

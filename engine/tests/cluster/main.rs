@@ -8,6 +8,7 @@ mod copies;
 mod crash;
 mod harness;
 mod leave;
+mod memory;
 mod shared_copies;
 mod static_members;
 mod whole;

@@ -1,18 +1,20 @@
 //! The audit of a stopped application: every task's final copy against what its source said, and its log against the
 //! rule that nobody appends under an old epoch.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use assignor::TaskId;
 use engine::audit::{self, Audit};
+use engine::cluster::Remains;
 use engine::config::ProcessorKind;
 use engine::error::Error as EngineError;
 use engine::log::{FileLogs, LogDirectory, TaskLog};
 use engine::position::{Epoch, Offset};
+use engine::restore::{Replay, ReplayOptions};
 use engine::source::Sources;
-use engine::store::{RocksOptions, RocksStores, StoreDirectory};
+use engine::store::{Checkpoint, Store};
 
 use crate::error::Error;
 use crate::process;
@@ -23,8 +25,8 @@ use crate::workload;
 #[derive(Clone, Debug)]
 pub(super) struct Final {
     pub(super) task: TaskId,
-    /// The state directory of the instance that ran it last.
-    pub(super) state_dir: PathBuf,
+    /// What the instance that ran it last has left.
+    pub(super) remains: Remains,
 }
 
 /// What the audit found.
@@ -82,10 +84,20 @@ fn audit_task(
     if processor == ProcessorKind::Map {
         return Ok((audit::audit_outputs(&copy.task, sources, &*log)?, stale_appends(&*log)?));
     }
-    let store = RocksStores::new(&copy.state_dir, &RocksOptions::default())?.open(&copy.task)?;
+    let mut store = copy.remains.open()?.open(&copy.task)?;
+    if matches!(copy.remains, Remains::InMemory(_)) && store.checkpoint() == Checkpoint::default() {
+        store = replayed(store, &log)?;
+    }
     let records = audit::audit_state(processor, &copy.task, sources, &*store)?;
     store.close()?;
     Ok((records, stale_appends(&*log)?))
+}
+
+/// What an instance had in memory is gone if it went down: the state is what a successor would make of the changelog.
+fn replayed(store: Box<dyn Store>, log: &Arc<dyn TaskLog>) -> Result<Box<dyn Store>, EngineError> {
+    let mut replay = Replay::new(log.clone(), store, ReplayOptions::default());
+    while !replay.step(64 << 20)?.at_end {}
+    Ok(replay.into_store())
 }
 
 /// Batches whose epoch is older than one before them: the fence let somebody through.

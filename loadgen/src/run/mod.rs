@@ -13,6 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assignor::Strategy;
+use engine::config::StoreKind;
 use results::assemble::Identity;
 use results::metric::Ceiling;
 use tempfile::TempDir;
@@ -90,9 +91,16 @@ fn all(
     let Some(template) = Template::make(request.plan, request.work_dir, watcher, stop)? else {
         return Ok(Ending::Stopped);
     };
-    let dir = folder(request, "ceiling-")?;
-    let ceiling = ceiling::measure(request.plan, dir.path())?;
-    dir.close().map_err(Error::io(request.work_dir))?;
+    let ceiling = match request.plan.state.store {
+        StoreKind::RocksDb => {
+            let dir = folder(request, "ceiling-")?;
+            let ceiling = ceiling::measure(request.plan, dir.path())?;
+            dir.close().map_err(Error::io(request.work_dir))?;
+            Some(ceiling)
+        }
+        // It is RocksDB's.
+        StoreKind::Memory => None,
+    };
     let runner = Runner { request, template: &template, ceiling, watcher, stop };
     for (run, slot) in left.iter().enumerate() {
         let strategy = request.strategies[slot.strategy].name();
@@ -112,7 +120,8 @@ fn folder(request: &Request<'_>, prefix: &str) -> Result<TempDir, Error> {
 struct Runner<'a> {
     request: &'a Request<'a>,
     template: &'a Template,
-    ceiling: Ceiling,
+    /// What restores are compared with.
+    ceiling: Option<Ceiling>,
     watcher: &'a dyn Watcher,
     stop: &'a Stop,
 }
@@ -144,7 +153,7 @@ impl Runner<'_> {
         };
         let failure = measured.played.failure.take();
         let stopped = measured.played.stopped;
-        let mut done = summary::finish(request.plan, identity, measured, Some(self.ceiling))?;
+        let mut done = summary::finish(request.plan, identity, measured, self.ceiling)?;
         done.run.compaction.preloaded_bytes_before = self.template.compacted.bytes_before;
         done.run.compaction.preloaded_bytes_after = self.template.compacted.bytes_after;
         if let Some(error) = &failure {

@@ -123,6 +123,12 @@ impl Job {
     }
 }
 
+/// Has the system write what it holds of a file. It would do so by itself half a minute later, in the midst of what is
+/// measured, and appends would wait for the disk then.
+fn write_out(path: &Path) -> Result<(), Error> {
+    fs::OpenOptions::new().append(true).open(path).and_then(|file| file.sync_data()).map_err(Error::io(path))
+}
+
 fn copy(from: &Path, to: &Path) -> Result<(), Error> {
     fs::create_dir_all(to).map_err(Error::io(to))?;
     for entry in fs::read_dir(from).map_err(Error::io(from))? {
@@ -131,7 +137,9 @@ fn copy(from: &Path, to: &Path) -> Result<(), Error> {
         if entry.file_type().map_err(Error::io(entry.path()))?.is_dir() {
             copy(&entry.path(), &target)?;
         } else {
+            write_out(&entry.path())?;
             fs::copy(entry.path(), &target).map_err(Error::io(&target))?;
+            write_out(&target)?;
         }
     }
     Ok(())

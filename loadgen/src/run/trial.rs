@@ -104,7 +104,7 @@ impl Trial<'_> {
         let owners: Vec<Final> = cluster
             .owners()
             .into_iter()
-            .map(|(task, instance)| Final { task, state_dir: cluster.state_dir(&instance) })
+            .map(|(task, instance)| Final { task, remains: cluster.remains(&instance) })
             .collect();
         let stopped = cluster.stop();
         let Some(mut played) = played? else {

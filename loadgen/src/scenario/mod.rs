@@ -152,7 +152,7 @@ mod tests {
     use std::time::Duration;
 
     use engine::cluster::Farewell;
-    use engine::config::ProcessorKind;
+    use engine::config::{ProcessorKind, StoreKind};
 
     use super::*;
 
@@ -168,7 +168,14 @@ mod tests {
     fn what_is_not_written_has_its_default() {
         let plan = plan(LEAST, &[]).unwrap();
         let processor = ProcessorKind::Count { value_bytes: 100 };
-        let state = State { processor, keys: 100_000, value_bytes: 100, updates_per_key: 1, preload: true };
+        let state = State {
+            processor,
+            store: StoreKind::RocksDb,
+            keys: 100_000,
+            value_bytes: 100,
+            updates_per_key: 1,
+            preload: true,
+        };
         assert_eq!(plan.state, state);
         assert_eq!(plan.load, Load::Synthetic { rate: 10_000, keys: KeyChoice::Zipf(0.99) });
         assert_eq!((plan.warm_up, plan.duration), (Duration::from_secs(2), Duration::from_secs(20)));

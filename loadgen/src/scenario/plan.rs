@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::config::{GroupConfig, Notices, ProcessorKind};
+use engine::config::{GroupConfig, Notices, ProcessorKind, StoreKind};
 use engine::pin::Pinning;
 use engine::store::RocksOptions;
 use engine::task::CommitOptions;
@@ -78,6 +78,8 @@ pub struct Kind {
 pub struct State {
     /// What a task does with a record.
     pub processor: ProcessorKind,
+    /// What keeps a copy.
+    pub store: StoreKind,
     /// Distinct keys per task.
     pub keys: u64,
     /// Bytes of each value.
@@ -269,8 +271,10 @@ fn state(reader: &mut Reader<'_>) -> State {
         "map" => ProcessorKind::Map,
         _ => ProcessorKind::Count { value_bytes },
     };
+    let store = if reader.get(&keys::STORE) == "memory" { StoreKind::Memory } else { StoreKind::RocksDb };
     State {
         processor,
+        store,
         keys: reader.get(&keys::STATE_KEYS),
         value_bytes,
         updates_per_key: reader.get(&keys::UPDATES_PER_KEY),

@@ -4,12 +4,12 @@
 //! thousand records more. In exchange a popular key is written once a commit instead of once a turn, in key order,
 //! and read without a search in the store.
 
-mod table;
+mod recent;
 
 use crate::error::StoreError;
 use crate::store::{Checkpoint, ReadState, Store};
 
-pub(crate) use table::Cache;
+pub(crate) use recent::Cache;
 
 /// When a task's updates reach its store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +86,7 @@ pub(super) fn commit(
     if store.checkpoint() != to {
         store.write(&mut cache.updates(), to)?;
     }
-    cache.committed(options.cache_bytes);
+    cache.committed(if store.is_in_memory() { 0 } else { options.cache_bytes });
     Ok(())
 }
 

@@ -20,6 +20,7 @@ pub(crate) static STATE: Section = Section {
         &WINDOWS_KEPT,
         &DISORDER,
         &TABLE_EVERY,
+        &STORE,
     ],
 };
 pub(crate) static STATE_KEYS: Key<Count> = Key {
@@ -71,6 +72,13 @@ pub(crate) static DISORDER: Key<Time> = time(
     Absent::Is("0ms"),
     "For `window`: events lie up to this long before their arrival, so that they come out of order",
 );
+pub(crate) static STORE: Key<Choice> = Key {
+    name: "store",
+    doc: "What keeps a copy: `rocksdb`, a database on disk; `memory`, a hash table, which an instance that goes down \
+          loses",
+    default: Absent::Is("rocksdb"),
+    rule: Choice { among: &["rocksdb", "memory"], later: &[] },
+};
 pub(crate) static TABLE_EVERY: Key<Count> = Key {
     name: "table_every",
     doc: "For `join`: one record of so many is a row of the table",
