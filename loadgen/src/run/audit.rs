@@ -110,3 +110,35 @@ fn stale_appends(log: &dyn TaskLog) -> Result<u64, EngineError> {
     }
     Ok(stale)
 }
+
+#[cfg(test)]
+mod tests {
+    use engine::preload::preload;
+    use engine::source::{KeyDistribution, SyntheticLoad, SyntheticSources};
+    use engine::store::HashStores;
+
+    use super::*;
+
+    /// An owner that is down at the end has left nothing but the changelog.
+    #[test]
+    fn what_nobody_has_in_memory_is_made_anew() {
+        let (task, folder) = (TaskId::from("T1"), tempfile::tempdir().unwrap());
+        let sources = SyntheticSources::new(&SyntheticLoad {
+            seed: 7,
+            tasks: vec![(task.clone(), 1.0)],
+            stateless: Vec::new(),
+            rate: 1_000.0,
+            keys: 500,
+            distribution: KeyDistribution::Uniform,
+            record_bytes: 50,
+            updates_per_key: 2,
+        });
+        let logs = FileLogs::new(folder.path(), engine::log::LogOptions::default());
+        let processor = ProcessorKind::Count { value_bytes: 50 };
+        let log = logs.log(&task).unwrap();
+        preload(&task, &*log, &sources, &mut *processor.make(), &mut |_| true).unwrap();
+        let copy = Final { task, remains: Remains::InMemory(HashStores::default()) };
+        let (found, stale) = audit_task(&copy, processor, &sources, &logs).unwrap();
+        assert_eq!((found.applied, found.lost, found.doubled, stale), (1_000, 0, 0, 0), "{found:?}");
+    }
+}

@@ -44,11 +44,28 @@ fn an_event_waits_for_its_condition_and_the_result_is_not_paired() {
 
 #[test]
 fn every_processor_passes_its_audit_through_a_hand_over() {
-    for processor in ["window", "join", "map"] {
+    for (processor, store) in [
+        ("window", "rocksdb"),
+        ("join", "rocksdb"),
+        ("map", "rocksdb"),
+        ("count", "memory"),
+        ("window", "memory"),
+        ("join", "memory"),
+    ] {
         let dir = small();
-        let processor = format!("state.processor={processor}");
-        let mut args =
-            vec!["run", "small.toml", "--strategy", "learner", "--out", "out", "--set", &processor];
+        let (processor, store) = (format!("state.processor={processor}"), format!("state.store={store}"));
+        let mut args = vec![
+            "run",
+            "small.toml",
+            "--strategy",
+            "learner",
+            "--out",
+            "out",
+            "--set",
+            &processor,
+            "--set",
+            &store,
+        ];
         // Windows that close while the run lasts, and events that come out of order, some of them late.
         for set in ["state.window=100ms", "state.windows_kept=3", "state.disorder=350ms"] {
             args.extend(["--set", set]);
@@ -56,6 +73,12 @@ fn every_processor_passes_its_audit_through_a_hand_over() {
         assert_code(&understudy(dir.path(), &args), 0);
         let run = &result(&dir.path().join("out"))["runs"][0];
         assert_eq!(run["audit"]["passed"], true, "{processor}: {run}");
+        let ceiling = &result(&dir.path().join("out"))["restore_ceiling"];
+        assert_eq!(
+            ceiling.is_null(),
+            store.ends_with("memory"),
+            "a bulk load is compared with restores alike"
+        );
         let preloaded = if processor.ends_with("map") { 0 } else { 3 * 2_000 };
         assert_eq!(run["audit"]["applied"], preloaded + 6_900, "{processor}: {}", run["audit"]);
         assert_eq!(run["metrics"]["moves"]["actual"], 1, "{processor}");
