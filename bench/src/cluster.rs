@@ -108,6 +108,8 @@ impl Bed {
             tasks: ids.iter().map(spec).collect(),
             group: GroupConfig {
                 initial_members: shape.instances * shape.workers as usize,
+                // What is measured is the work, not the wait for others.
+                rebalance_delay: Duration::ZERO,
                 ..GroupConfig::tight()
             },
             strategy: assignor::parse("learner").expect("a strategy"),

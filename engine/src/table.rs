@@ -52,6 +52,9 @@ impl Head {
     }
 }
 
+/// So many bytes of no use are left alone.
+const WORTH_BYTES: usize = 64 << 10;
+
 /// Where an entry is. Any change of the table but a mark may move it elsewhere.
 pub(crate) type Place = usize;
 
@@ -73,9 +76,9 @@ impl Table {
         self.bytes.len() + size_of_val(&*self.slots)
     }
 
-    /// Whether most of it is of no use.
+    /// Whether it is worth being made anew: most of it is of no use.
     pub(crate) fn is_mostly_dead(&self) -> bool {
-        self.dead > self.bytes.len() / 2
+        self.dead > (self.bytes.len() / 2).max(WORTH_BYTES)
     }
 
     /// Looks many keys up at once: `visit` gets the value of each, `Some(None)` if it is known to have none, `None` if
@@ -269,4 +272,34 @@ fn enter(slots: &mut [u64], hash: u64, place: usize) {
         at = (at + 1) & mask;
     }
     slots[at] = word(hash, place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that grow, shrink and go, as of windows: what is of no use is counted, and a new table has none of it.
+    #[test]
+    fn what_is_dead_is_counted_and_left_behind() {
+        let (mut table, mut model) = (Table::default(), std::collections::BTreeMap::new());
+        for nth in 0..20_000_u64 {
+            let key = (nth * nth % 700).to_le_bytes();
+            let value = (nth % 5 != 0).then(|| vec![nth as u8; (nth % 90) as usize]);
+            table.put(&key, value.as_deref());
+            model.insert(key, value);
+        }
+        let bytes_of = |table: &Table, dead: bool| -> usize {
+            let is_dead = |place: &Place| [DELETED, MOVED].contains(&table.head(*place).value_bytes);
+            let places = table.places().filter(|place| is_dead(place) == dead);
+            places.map(|place| table.head(place).end(place) - place).sum()
+        };
+        assert_eq!(table.dead, bytes_of(&table, true));
+        let new = table.without_dead();
+        assert_eq!((new.dead, new.bytes.len()), (0, bytes_of(&new, false)));
+        assert!(new.bytes.len() < table.bytes.len() / 2);
+        let live: Vec<_> =
+            model.iter().filter_map(|(key, value)| Some((&key[..], value.as_deref()?))).collect();
+        let held: Vec<_> = new.sorted(new.places()).map(|(key, value)| (key, value.unwrap())).collect();
+        assert_eq!(held, live);
+    }
 }
