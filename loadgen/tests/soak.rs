@@ -93,7 +93,8 @@ fn scenario_text() -> String {
     let mut text = String::from(
         "title = \"An instance comes and goes\"\ntasks = 6\nwarm_up = \"500ms\"\n[state]\nkeys = 2_000\n\
          [load]\nrate = 3_000\n[group]\nsession_timeout = \"20s\"\nrebalance_timeout = \"20s\"\n\
-         max_poll_interval = \"20s\"\n[rocksdb]\nwrite_buffer_mb = 1\nblock_cache_mb = 1\n[[instances]]\ncount = 2\n",
+         max_poll_interval = \"20s\"\nrebalance_delay = \"0ms\"\n\
+         [rocksdb]\nwrite_buffer_mb = 1\nblock_cache_mb = 1\n[[instances]]\ncount = 2\n",
     );
     for cycle in 0..CYCLES {
         let (start, leave) = (cycle * CYCLE_MS, cycle * CYCLE_MS + CYCLE_MS / 2);
